@@ -20,7 +20,7 @@ kernels AS (
         k."graphId" AS graph_id,
         k."graphNodeId" AS graph_node_id,
         CASE
-            WHEN k."clusterX" * k."clusterY" * k."clusterZ" > 1
+            WHEN k."clusterX"::DOUBLE * k."clusterY" * k."clusterZ" > 1
                 THEN
                     '"cluster":['
                     || k."clusterX"
@@ -113,20 +113,20 @@ SELECT
     e.category,
     e.category AS raw_category,
     coalesce(e.name, '') AS name,
-    e.device::VARCHAR AS pid,
+    coalesce(nsys_device(e.device), -1)::VARCHAR AS pid,
     coalesce(nsys_stream(e.stream), -1)::VARCHAR AS tid,
     e.ts_ns,
     coalesce(greatest(e.end_ns - e.ts_ns, 0), 0) AS dur_ns,
-    e.device AS device_id,
+    nsys_device(e.device) AS device_id,
     e.context_id,
     nsys_stream(e.stream) AS stream_id,
     CASE WHEN e.correlation > 0 THEN e.correlation END AS correlation_id,
-    e.grid::INTEGER[] AS grid,
-    e.block::INTEGER[] AS block,
+    try_cast(e.grid AS INTEGER[]) AS grid,
+    try_cast(e.block AS INTEGER[]) AS block,
     e.registers_per_thread,
     e.shared_memory_bytes,
-    e.grid[1] * e.grid[2] * e.grid[3] / g."smCount" AS blocks_per_sm,
-    e.grid[1] * e.grid[2] * e.grid[3] * e.block[1] * e.block[2] * e.block[3]
+    e.grid[1]::DOUBLE * e.grid[2] * e.grid[3] / g."smCount" AS blocks_per_sm,
+    e.grid[1]::DOUBLE * e.grid[2] * e.grid[3] * e.block[1] * e.block[2] * e.block[3]
     / (g."smCount" * g."threadsPerWarp") AS warps_per_sm,
     e.bytes,
     CASE WHEN e.end_ns > e.ts_ns THEN e.bytes / (e.end_ns - e.ts_ns) END AS bandwidth_gbps,

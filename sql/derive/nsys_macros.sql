@@ -43,8 +43,9 @@ CREATE MACRO nsys_sync(kind) AS
         WHEN 4 THEN 'Context Sync' ELSE 'Unknown Sync'
     END;
 
--- 4294967295 means no stream.
+-- 4294967295 means no stream, or no device.
 CREATE MACRO nsys_stream(id) AS CASE WHEN id BETWEEN 0 AND 4294967294 THEN id END;
+CREATE MACRO nsys_device(id) AS CASE WHEN id BETWEEN 0 AND 2147483647 THEN id END;
 
 -- A whole number as text, and a number as JSON: those that JSON has no word for are texts.
 CREATE MACRO nsys_whole(n) AS

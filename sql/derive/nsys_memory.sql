@@ -14,7 +14,7 @@ SELECT
     coalesce(c.pid, nsys_pid(r."globalPid")) AS pid,
     c.tid,
     r.start AS ts_ns,
-    CASE WHEN r."memKind" IN (0, 1) THEN NULL ELSE r."deviceId" END AS device_id,
+    CASE WHEN r."memKind" IN (0, 1) THEN NULL ELSE nsys_device(r."deviceId") END AS device_id,
     r.address,
     CASE WHEN r."memoryOperationType" = 1 THEN -r.bytes ELSE r.bytes END AS bytes,
     -- The number of c10::DeviceType: 0 is the CPU, 1 is CUDA.

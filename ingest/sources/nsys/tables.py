@@ -221,7 +221,7 @@ class _Process:
         """What the file says besides its events."""
         con = self._con
         names = {"META_DATA_EXPORT", "EXPORT_META_DATA"}
-        facts: dict[str, str] = {}
+        facts: dict[str, str | None] = {}
         for table in sorted(names):
             rows = self._run(
                 f"SELECT m.name, m.value FROM {self._relation(table)} AS m WHERE m.name IN"
@@ -242,7 +242,7 @@ class _Process:
         [(devices,)] = con.execute(query("nsys_devices")).fetchall()
         if devices:
             metadata["deviceProperties"] = json.loads(devices)
-        version = ".".join(facts.get("EXPORT_SCHEMA_VERSION", "").split(".")[:2])
+        version = ".".join((facts.get("EXPORT_SCHEMA_VERSION") or "").split(".")[:2])
         return Contents(
             digest, self.events, f"nsys-{version}" if version else "nsys", metadata, reasons
         )

@@ -138,6 +138,32 @@ def test_overheads(tmp_path: Path, table: str) -> None:
     ]
 
 
+def test_numbers_that_are_none(tmp_path: Path) -> None:
+    """4294967295 is no device, and what was never set may be anything. A name may have no value."""
+    tables, none = dict(tiny()), 2**32 - 1
+    [kernel] = tables["CUPTI_ACTIVITY_KIND_KERNEL"]
+    size = {name: none for name in ("gridX", "gridY", "gridZ", "clusterX", "clusterY", "clusterZ")}
+    tables["CUPTI_ACTIVITY_KIND_KERNEL"] = [
+        kernel,
+        {**kernel, **size, "correlationId": 20, "deviceId": none},
+    ]
+    record = tables["CUDA_GPU_MEMORY_USAGE_EVENTS"][0]
+    tables["CUDA_GPU_MEMORY_USAGE_EVENTS"] = [{**record, "deviceId": none, "memKind": 4}]
+    tables["META_DATA_EXPORT"] = [{"name": "EXPORT_SCHEMA_VERSION", "value": None}]
+    sql = """
+        SELECT d.pid, d.device_id, d.grid[2], t.generation FROM device_events AS d
+        JOIN traces AS t USING (worker) WHERE d.category = 'kernel'
+        UNION ALL
+        SELECT m.device_type, m.device_id, m.bytes, NULL FROM memory_records AS m
+        ORDER BY ALL
+    """
+    assert _rows(tmp_path, tables, sql) == [
+        ("-1", None, None, "nsys"),
+        ("0", 0, 2, "nsys"),
+        ("cuda", None, 512, None),
+    ]
+
+
 @pytest.fixture(scope="module")
 def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Rows]]:
     """Queries two exports of nsys 2026.2, of two processes each."""
