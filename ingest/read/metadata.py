@@ -71,6 +71,7 @@ def is_list_of_events(text: TextBuffer) -> bool:
         return "ph" in (parse_object(first.text, Counter()) or {})
 
 
+_OTHER_EXPORT = "if nsys wrote it, export the report again with --type sqlite"
 #: First bytes of files that stand for a trace or contain one, and what to do.
 _STARTS = {
     b"version https://git-lfs": "a pointer of Git LFS; fetch the file itself: git lfs pull",
@@ -81,6 +82,10 @@ _STARTS = {
     b"\x04\x22\x4d\x18": "compressed with lz4; decompress it first: unlz4",
     b"PK\3\4": "a ZIP archive; unpack it, and ingest the folder",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it, and ingest the folder",
+    b"PAR1": "a Parquet file that is damaged, or has columns that tracewh does not know; "
+    "if nsys wrote it, ingest its folder",
+    b"ARROW1": f"an Arrow file; {_OTHER_EXPORT}",
+    b"\x89HDF": f"an HDF5 file; {_OTHER_EXPORT}",
 }
 
 
