@@ -63,6 +63,18 @@ def test_samples_where_there_are_no_switches(tmp_path: Path) -> None:
     ]
 
 
+def test_a_damaged_time_ends_no_run(tmp_path: Path) -> None:
+    """Nobody knows how long the recording was. Main ran from 1 to 3 ms, and from 5 ms until a time 3 years later."""
+    rows = [
+        {"start": at * MS, "cpu": 1, "isSchedIn": is_in, "globalTid": MAIN}
+        for at, is_in in ((1, 1), (3, 0), (5, 1), (10**11, 0))
+    ]
+    assert used(tmp_path, SCHED_EVENTS=rows) == []
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        samples = "SELECT value FROM counter_samples WHERE category = 'cpu_time'"
+        assert warehouse.sql(samples).fetchall() == [(2.0 * MS,)]
+
+
 def test_one_sample_tells_no_time(tmp_path: Path) -> None:
     rows = [{"id": 1, "start": MS, "cpu": 1, "globalTid": MAIN}]
     assert used(tmp_path, COMPOSITE_EVENTS=rows) == []
