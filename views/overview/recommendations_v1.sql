@@ -100,8 +100,9 @@
 --   launch_bound. Time in which nothing that was recorded runs is outside_operators. If these rules explain half of
 --   the time that launch_bound, device_gaps, low_gpu_utilization or low_utilization_periods measured, the costliest of
 --   them is reported. Otherwise the first of those four that fires is reported.
--- - blocking_copies explains pageable_copies, compilation explains device_setup in it, and launch_bound explains
---   small_kernels.
+-- - blocking_copies explains pageable_copies that cost no more than itself, compilation explains device_setup in it,
+--   and launch_bound explains small_kernels. pageable_copies explains low_gpu_utilization if the device spends half of
+--   the time without kernels on such copies.
 -- - backend_not_nccl explains communication. So does a straggler if at least half of the communication is
 --   waiting, which is the time that a worker spends in collectives beyond that of the worker of the run that
 --   spends the least. The straggler itself is explained by what it spends more time on than any other
@@ -178,6 +179,14 @@ CREATE MACRO recommendations_v1(
 
     lost AS MATERIALIZED (FROM lost_time('device_rules', run, worker, span)),
 
+    -- The device copies in this time. In that of blocking_copies the host waits and the device is idle.
+    pageable AS MATERIALIZED (
+        SELECT a.run, a.worker, a.span, least(a.lost_us, d.memcpy_us) AS cost_us
+        FROM device_rules AS a
+        INNER JOIN lost AS d ON a.run = d.run AND a.worker = d.worker AND a.span = d.span
+        WHERE a.rule = 'pageable_copies'
+    ),
+
     figures AS (
         SELECT
             d.*,
@@ -191,6 +200,7 @@ CREATE MACRO recommendations_v1(
             b.least_pct,
             b.least_pct IS NULL AS is_on_host,
             b.low_devices,
+            CASE WHEN z.cost_us > d.copying_us THEN z.cost_us ELSE 0 END AS pageable_us,
             n.device,
             n.torch_name,
             t.source,
@@ -242,6 +252,7 @@ CREATE MACRO recommendations_v1(
         INNER JOIN device_words(run, worker, span) AS n
             ON d.run = n.run AND d.worker = n.worker AND d.span = n.span
         LEFT JOIN busy AS b ON d.run = b.run AND d.worker = b.worker AND d.span = b.span
+        LEFT JOIN pageable AS z ON d.run = z.run AND d.worker = z.worker AND d.span = z.span
         LEFT JOIN memory_fullness(run, worker, span) AS m
             ON d.run = m.run AND d.worker = m.worker AND d.span = m.span
         LEFT JOIN memory_growth(run, worker, span) AS e
@@ -688,11 +699,14 @@ CREATE MACRO recommendations_v1(
                     'message': 'Kernels run for less than half of the time on ' || d.device || ' '
                     || d.low_devices || ': use larger batches; step_breakdown shows where '
                     || 'the rest of the time goes.',
-                    'cost_us': (100 - d.least_pct) / 100 * d.total_us - d.explained_us,
+                    'cost_us': (100 - d.least_pct) / 100 * d.total_us - d.explained_us
+                    - d.pageable_us,
                     'confidence': 'estimated',
                     'explained_by': CASE
                         WHEN d.explained_us >= 0.5 * (100 - d.least_pct) / 100 * d.total_us
                             THEN d.costliest
+                        WHEN d.pageable_us >= 0.5 * (100 - d.least_pct) / 100 * d.total_us
+                            THEN 'pageable_copies'
                         WHEN d.has_gaps THEN 'device_gaps'
                     END
                 },
@@ -813,20 +827,25 @@ CREATE MACRO recommendations_v1(
             a.message,
             CASE a.rule
                 WHEN 'blocking_copies' THEN d.copying_us
-                WHEN 'pageable_copies' THEN least(a.lost_us, d.memcpy_us)
+                WHEN 'pageable_copies' THEN z.cost_us
                 ELSE greatest(a.lost_us - d.explained_us, 0)
             END,
             'estimated',
             CASE
                 WHEN a.rule = 'blocking_copies' THEN NULL
                 WHEN a.rule = 'pageable_copies'
-                    THEN CASE WHEN d.has_blocking THEN 'blocking_copies' END
+                    THEN
+                        CASE
+                            WHEN d.has_blocking AND coalesce(d.copying_us >= z.cost_us, TRUE)
+                                THEN 'blocking_copies'
+                        END
                 WHEN a.lost_us > 0 AND d.explained_us >= 0.5 * a.lost_us THEN d.costliest
                 WHEN a.rule = 'low_utilization_periods' AND d.has_gaps THEN 'device_gaps'
             END
         FROM device_rules AS a
         INNER JOIN lost AS d
             ON a.run = d.run AND a.worker = d.worker AND a.span = d.span
+        LEFT JOIN pageable AS z ON a.run = z.run AND a.worker = z.worker AND a.span = z.span
         UNION ALL
         SELECT
             s.run,
