@@ -15,7 +15,8 @@
 -- - headline: time per step, how busy the device is, and the costliest finding.
 --   For a trace of serving it is about the steps that decode, or else about those that prefill: their median
 --   time, requests, tokens per second, attention, time without launched work, and what limits them. For a table
---   of pipeline operations it is what stragglers cost, and why.
+--   of pipeline operations it is what stragglers cost, and why. The cost of a finding is a mean over the steps. If one
+--   step takes at least twice as long as another, the cost may lie in few of them, and is that 'of the average step'.
 -- - gain: what a step would take without that finding. There is no such row without steps, without a
 --   finding, and for low utilization, which has no single cause.
 -- - card: six figures, always in the same places. Their names depend on what the trace recorded:
@@ -551,7 +552,12 @@ CREATE MACRO verdict_v1(
                             END
                             || coalesce(
                                 f.cause || ' ' || f.up_to || as_time(f.cost_us)
-                                || CASE WHEN f.steps > 0 THEN ' of every step (' ELSE ' (' END
+                                || CASE
+                                    WHEN f.steps > 1 AND f.max_us >= 2 * f.min_us
+                                        THEN ' of the average step ('
+                                    WHEN f.steps > 0 THEN ' of every step ('
+                                    ELSE ' ('
+                                END
                                 || as_percent(percentage(f.cost_us, f.total_us))
                                 || '): ' || f.advice || '.',
                                 CASE
