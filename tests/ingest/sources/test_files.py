@@ -140,6 +140,14 @@ def test_only_json_is_read_from_a_named_pipe(tmp_path: Path) -> None:
     assert outcome.reason.startswith("not a Kineto trace: a CSV table, which is read only if")
 
 
+@pytest.mark.parametrize("name", ["w.csv", "w.sqlite", "w.parquet"])
+def test_a_named_pipe_is_not_opened_to_recognise_it(tmp_path: Path, name: str) -> None:
+    """Files of these names are those of other profilers, if their content says so."""
+    os.mkfifo(tmp_path / name)
+    [source] = discover([tmp_path / name])
+    assert (source.reader, source.problem) == ("kineto", "")
+
+
 def test_a_pipe_is_not_watched(tmp_path: Path) -> None:
     pipe = tmp_path / "w.json"
     os.mkfifo(pipe)
