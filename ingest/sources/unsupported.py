@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from pathlib import Path
 
 from tracewh.files import File
 from tracewh.ingest.read.metadata import FLIGHT_RECORDER
@@ -96,6 +97,9 @@ def _database(file: File) -> str:
     with file.open("rb") as raw:
         if raw.read(len(SQLITE_START)) != SQLITE_START:
             return "a compressed SQLite database; decompress it, and ingest the result"
+    if not isinstance(file, Path):
+        # Its tables cannot be listed in a store. Kineto's reader says that it must be on a disk.
+        return ""
     try:
         names = table_names(file)
     except (OSError, sqlite3.Error):

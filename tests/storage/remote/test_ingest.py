@@ -270,6 +270,12 @@ def test_an_export_of_nsight_systems_is_copied_and_read(store: Store, tmp_path: 
         assert taken([f"{store.url}/nsys"], tmp_path / "wh") == [
             (status, "", url, "run", "r", "default")
         ]
+    store.put("database/r.db", export.read_bytes())
+    [result] = tracewh.ingest([f"{store.url}/database/r.db"], tmp_path / "wh")
+    assert result.reason == (
+        "not a Kineto trace: an SQLite database, which cannot be read from a pipe or a store: "
+        "name a file on a disk"
+    )
     for path in write_parquet(tmp_path / "p_pqtdir", tiny()).iterdir():
         store.put(f"parquet/run/p_pqtdir/{path.name}", path.read_bytes())
     [result] = tracewh.ingest([f"{store.url}/parquet"], tmp_path / "wh")
