@@ -35,7 +35,10 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                             'mark code with torch.cuda.nvtx.range(''name''), and record with '
                             || '--trace=cuda,nvtx'
                     WHEN 'memory'
-                        THEN 'record with --cuda-memory-usage=true, for those of cudaMalloc'
+                        THEN
+                            'record with --cuda-memory-usage=true for allocations of cudaMalloc, '
+                            || 'or with the PyTorch profiler and profile_memory=True for those of '
+                            || 'PyTorch'
                     WHEN 'counters' THEN 'record counters of kernels with Nsight Compute'
                     WHEN 'stacks' THEN 'record with the PyTorch profiler and with_stack=True'
                     WHEN 'modules' THEN 'record with the PyTorch profiler and with_stack=True'

@@ -5,7 +5,7 @@
 -- distributes: trace
 -- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
--- empty: The memory records have no totals; torch records them since 1.10.
+-- empty: The memory records have no totals; the PyTorch profiler records them since torch 1.10.
 -- uses: checked_choice, first_id, is_wanted, library_files, module_events, operator_names, percentage, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The outputs of two relus (aten::clamp_min) of Block_0 are a fifth of the peak: the backward pass still needs them.

@@ -6,7 +6,7 @@
 -- order: run, worker, span, device, time_ns
 -- carries: spark
 -- needs: no_memory
--- empty: The memory records have no totals; torch records them since 1.10.
+-- empty: The memory records have no totals; the PyTorch profiler records them since torch 1.10.
 -- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The first point is the first image: 3 x 128 x 128 numbers of 4 bytes.

@@ -983,8 +983,14 @@ CREATE MACRO verdict_v1(
                                     ', and ' || as_bytes(f.growth_bytes) || ' more in every step',
                                     ''
                                 )
-                        WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
+                        WHEN f.has_memory
+                            THEN
+                                'only sizes of blocks; the PyTorch profiler records totals since '
+                                || 'torch 1.10'
                         WHEN f.is_empty THEN f.operators_hint
+                        -- It records no totals, whatever its options are.
+                        WHEN f.source = 'nsys'
+                            THEN 'use the PyTorch profiler: ' || recording_hint('kineto', 'memory')
                         ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
