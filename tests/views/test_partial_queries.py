@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from tracewh.views import Spec
 from tracewh.views.partial_queries import combined_names, partial_queries, partial_sql
 from tracewh.views.registry import installed
 
@@ -40,3 +42,25 @@ def test_what_is_combined_is_named() -> None:
         "kernel_steps",
         "steps",
     ]
+
+
+@pytest.mark.parametrize(
+    "view",
+    # With a block, a view compares that of two traces as a whole.
+    [v for v in installed() if v.combines and "block" not in {param.name for param in v.params}],
+    ids=lambda view: view.object_name,
+)
+def test_no_table_is_read_beside_what_is_combined(view: Spec) -> None:
+    """A table that is not among the partial queries, or behind one of them, has no rows when they are combined."""
+    registry = installed()
+    tables = {table.name for table in registry.tables()}
+    combined = {re.split(r"\W", query, maxsplit=1)[0] for query in view.combines}
+    left, seen, read = [view.object_name], set(combined), set()
+    while left:
+        spec = registry.named(left.pop())
+        if spec.object_name not in seen:
+            seen.add(spec.object_name)
+            left += spec.uses
+            named = re.findall(r"\b(?:FROM|JOIN)\s+(\w+)\s+AS\b", spec.sql)
+            read |= {(name, spec.object_name) for name in named if name in tables - combined}
+    assert read == set()

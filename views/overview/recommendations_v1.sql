@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- needs: unknown_kinds
 -- empty: No rule found anything to improve.
