@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import html
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,21 @@ def home_page() -> str:
     return "".join(
         (*opening("Runs · tracewh", STYLES, SCRIPTS, is_live=True), body, *closing(SCRIPTS))
     )
+
+
+def error_page(message: str) -> str:
+    """Return a page that says why there is no page of a run, e.g. because a link names one that was dropped."""
+    said = html.escape(message).replace("\n", "<br>")
+    body = f"""<header>
+{PRODUCT}<button id="theme" type="button">Dark</button>
+</header>
+<main id="main">
+<p role="alert">{said}</p>
+<p><a href="./">All runs</a></p>
+</main>
+"""
+    scripts = ("values.js", "common.js")
+    return "".join((*opening("tracewh", STYLES, scripts, is_live=True), body, *closing(scripts)))
 
 
 def runs(warehouse: Warehouse, known: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from starlette.routing import Route
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report import libraries
-from tracewh.cli.report.home import home_page
+from tracewh.cli.report.home import error_page, home_page
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import OK as HTTP_OK
 from tracewh.cli.report.messages import Setup, Task, TaskResult
@@ -244,7 +244,11 @@ def application(
         if not NAMES & request.query_params.keys():
             return HTMLResponse(home_page(), headers=HEADERS)
         task = Task("page", {"given": dict(request.query_params), "perfetto": perfetto})
-        return await site.recall(site.pages, task, request)
+        found = await site.recall(site.pages, task, request)
+        if found.status_code == HTTP_OK:
+            return found
+        said = orjson.loads(found.body)["error"]
+        return HTMLResponse(error_page(said), found.status_code, headers=HEADERS)
 
     async def queries(request: Request) -> Response:
         return HTMLResponse(sql_page(), headers=HEADERS)
