@@ -84,7 +84,7 @@ function showScreen(worker, span) {
   }
   const article = document.getElementById("panel-verdict");
   const own = data.verdict;
-  const panel = screen.verdict ? { ...own, values: screen.verdict, mean: screen.mean, replay: null, chart: { ...own.chart, panels: {} },
+  const panel = screen.verdict ? { ...own, values: screen.verdict, mean: screen.mean, replay: null, span: screen.span, chart: { ...own.chart, panels: {} },
     steps: { ...data.steps, values: screen.steps, rows: screen.steps[0]?.length ?? 0 } } : own;
   draw(article.querySelector(".content"), "verdict", panel, article.querySelector("h3").textContent);
   const { stack, main } = document.getElementById("timeline").timeline ?? {};

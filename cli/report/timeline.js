@@ -209,13 +209,13 @@ class Timeline {
 
   showEvent({ track, start, length }, margin) { this.showRange({ start: start + track.shift, length }, margin); }
 
-  // Shows a step of the given number.
-  showStep(number) {
-    const { steps } = this.main.source.found;
-    const n = steps.step.indexOf(number);
-    if (n < 0) return;
+  // Shows a step of a span, by its number.
+  showStep(number, span = this.main.source.found.span) {
+    const { found } = this.main.source;
+    const n = span === found.span ? found.steps.step.indexOf(number) : -1;
     this.box.scrollIntoView({ block: "center" });
-    this.show(steps.start[n], steps.start[n] + steps.length[n]);
+    this.searchSaid.textContent = n < 0 ? `The timeline is of span ${found.span}, which does not have this step.` : "";
+    if (n >= 0) this.show(found.steps.start[n], found.steps.start[n] + found.steps.length[n]);
   }
 
   zoom(factor, around = null) {

@@ -51,7 +51,7 @@ function findingOf({ title: cost, text, detail, remedy, view }, panels) {
 }
 
 // The mean step as step_breakdown_summary has it, and each step.
-async function averageStep(holder, { mean, steps }) {
+async function averageStep(holder, { mean, steps, span }) {
   const panel = steps ?? (data ? data.steps : await fetchJson(`api/panel/steps${location.search}`));
   if (!panel.rows) { holder.remove(); return; }
   const [step, total, tail] = ["step", "total_us", "is_tail"].map((name) => column(panel, name).values);
@@ -69,7 +69,7 @@ async function averageStep(holder, { mean, steps }) {
   if (!isStep) return;
   const most = largest(total);
   const shownStep = (row) => ({ title: `step ${step[row]}: ${rounded(total[row], "us")}${tail[row] ? ", incomplete" : ""}`,
-    onclick: () => document.getElementById("timeline").timeline?.showStep(step[row]) });
+    onclick: () => document.getElementById("timeline").timeline?.showStep(step[row], span) });
   if (rows.length <= NAMED_STEPS) {
     holder.append(...rows.map((row) => element("button", { type: "button", className: "step", ...shownStep(row) },
       element("span", { textContent: `step ${step[row]}` }), bar(partsOf(panel, row), most),

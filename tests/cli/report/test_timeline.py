@@ -463,6 +463,12 @@ def test_a_question_that_is_none(live: Drawn) -> None:
 def test_a_step_of_the_verdict_is_shown(report: Drawn) -> None:
     report.page.locator(".step").nth(1).click()
     assert report.view == (10, 20)
+    # A file also holds the steps of other recordings, but not their timelines.
+    report.ask("t.showStep(1, 'other')")
+    assert report.view == (10, 20)
+    expect(report.page.locator(".timeline-bar .said")).to_have_text(
+        "The timeline is of span default, which does not have this step."
+    )
 
 
 def test_fifty_zoom_while_a_query_never_ends(address: str) -> None:
