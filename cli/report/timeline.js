@@ -125,14 +125,11 @@ class Timeline {
     this.stack = new TimelineStack(this, box, workers, own, left, open);
   }
 
-  // Shows the baseline under the run: its step of median length starts where that of the run starts.
+  // Shows the baseline under the run.
   compare(source) {
-    const { step } = source.found;
-    const isAligned = this.main.step && step;
     this.main.name = this.main.source.found.run;
-    this.baseline = new Track({ name: `baseline ${source.found.run}`, shift: isAligned ? this.main.step.start - step.start : 0,
-      note: isAligned ? `the median steps of both start together: ${rounded(step.end - step.start, "ns")}` : "the recordings start together" }).use(source);
-    if (isAligned) this.main.note = rounded(this.main.step.end - this.main.step.start, "ns");
+    this.baseline = new Track({ name: `baseline ${source.found.run}` }).use(source);
+    const isAligned = this.align();
     this.setTracks([this.main, this.baseline]);
     // Both are to be seen.
     this.main.isFolded = this.baseline.isFolded = this.baseline.top > 0.65 * this.height;
@@ -140,8 +137,23 @@ class Timeline {
     if (isAligned) this.showSteps();
   }
 
+  // Moves the baseline so that its step of median length starts where that of the run starts, if both have steps.
+  align() {
+    const { main, baseline } = this;
+    if (!main.step || !baseline.step) {
+      Object.assign(baseline, { shift: 0, note: "the recordings start together" });
+      return false;
+    }
+    const length = ({ step }) => rounded(step.end - step.start, "ns");
+    baseline.shift = main.step.start - baseline.step.start;
+    main.note = length(main);
+    baseline.note = `the median steps of both start together: ${length(baseline)}`;
+    return true;
+  }
+
   // Shows the step of median length, and that of the baseline.
   showSteps() {
+    if (this.baseline) this.align();
     const lengths = [this.main, this.baseline].filter((track) => track?.step).map(({ step }) => step.end - step.start);
     this.show(this.main.step.start, this.main.step.start + Math.max(...lengths));
   }
@@ -156,6 +168,10 @@ class Timeline {
     const other = beside && find(beside.run);
     if (other === this.baseline && other) other.shift = own(track, from_ns) + track.shift - own(other, beside.from_ns);
     else if (other && track === this.baseline) track.shift = own(other, beside.from_ns) + other.shift - own(track, from_ns);
+    if (other) {
+      this.main.note = "";
+      this.baseline.note = "the chosen block starts together in both";
+    }
     this.show(own(track, from_ns) + track.shift, own(track, to_ns) + track.shift);
     return true;
   }

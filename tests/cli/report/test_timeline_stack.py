@@ -335,6 +335,12 @@ def test_two_runs_are_zoomed_to_a_block(visit: Visit, compared_page: Path) -> No
     )
     assert two.view == (4, 6)
     assert two.ask("t.baseline.shift") == -8 * MS
+    notes = "t.tracks.map(({ note }) => note)"
+    assert two.ask(notes) == ["", "the chosen block starts together in both"]
+    two.page.get_by_title("the step of median length").click()
+    assert two.ask("t.baseline.shift") == -4 * MS
+    assert two.ask(notes) == ["10 ms", "the median steps of both start together: 20 ms"]
+    assert two.view == (0, 20)
     assert (
         two.page.evaluate(
             "() => document.getElementById('timeline').timeline.zoomTo('none', '0', '1')"
