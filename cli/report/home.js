@@ -56,8 +56,9 @@ function dateOf(ms) {
   return element("time", { textContent: date.toISOString().slice(0, 10), title: `${date.toISOString().slice(0, 19)}Z` });
 }
 
+// The last mean step as a multiple of the one before, which may be 0.
 function change(history) {
-  return history?.length > 1 ? history.at(-1) / history.at(-2) : null;
+  return history?.length > 1 && history.at(-2) > 0 ? history.at(-1) / history.at(-2) : null;
 }
 
 // The mean steps of the runs up to this one whose names differ in digits only.
@@ -73,10 +74,11 @@ function sparkline({ step_history_us: history }) {
     made.append(...children);
     return made;
   };
-  const share = 100 * (change(history) - 1);
+  const ratio = change(history);
+  const share = 100 * (ratio - 1);
   const label = `Step time of the last ${history.length} runs whose names differ in digits only: `
-    + `${brief(least, "us")} to ${brief(most, "us")}; this one ${brief(history.at(-1), "us")}, `
-    + `${share < 0 ? "−" : "+"}${three.format(Math.abs(share))} % to the one before`;
+    + `${brief(least, "us")} to ${brief(most, "us")}; this one ${brief(history.at(-1), "us")}`
+    + (ratio === null ? "" : `, ${share < 0 ? "−" : "+"}${three.format(Math.abs(share))} % to the one before`);
   const caption = make("title", {}, label);
   return make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "sparkline" }, caption,
     make("polyline", { points: history.map((value, n) => `${x(n)},${y(value)}`).join(" ") }),

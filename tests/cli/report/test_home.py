@@ -112,6 +112,13 @@ def test_runs_are_found_and_opened(visit: Visit, address: str) -> None:
         re.compile(r"^[\d.]+\sms$")
     )
     expect(rows.first.locator("svg polyline")).to_have_count(1)
+    # Steps without length have no ratio.
+    said = "[[1, 2], [0, 0]].map((us) => sparkline({ step_history_us: us }).ariaLabel)"
+    found = [text.partition(" only: ")[2] for text in page.evaluate(said)]
+    assert found == [
+        "1\u00a0µs to 2\u00a0µs; this one 2\u00a0µs, +100 % to the one before",
+        "0\u00a0µs to 0\u00a0µs; this one 0\u00a0µs",
+    ]
     page.get_by_label("Search runs").fill("WORKERS res")
     expect(rows).to_have_count(2)
     expect(page.locator("#said")).to_have_text("2 of 3 runs")
