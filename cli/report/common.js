@@ -24,7 +24,7 @@ async function draw(holder, id, panel, label) {
   unpack(panel);
   if (panel.is_cut) {
     holder.append(element("p", { className: "said",
-      textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));
+      textContent: `At most ${number.format(panel.rows)} rows are shown, also in the chart.` }));
   }
   for (const note of panel.notes ?? []) {
     holder.append(element("p", { className: "said", textContent: note }));

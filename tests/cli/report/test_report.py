@@ -336,7 +336,7 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     with panels_only("operators-table", "stacks", "lines", has_verdict=False):
         assert main(["report", "many", "-o", str(page), "-w", warehouse]) == 0
     visit.page.goto(page.as_uri())
-    said = "The first 2,000 rows only, also in the chart."
+    said = "At most 2,000 rows are shown, also in the chart."
     assert said in visit.panel("operators-table").inner_text()
     assert said in visit.panel("stacks").inner_text()
     assert said not in visit.panel("lines").inner_text()
