@@ -11,8 +11,9 @@
 --     loader free                      host x0.5
 --     module /Encoder/Linear_0 x0.8    line train.py:44 free
 --
--- The end is `free`, or x and a factor from 0 to less than 1e6. A text that cannot be read is an error that
--- says what is wrong with it.
+-- After operators, module and line there must be a name; after kernels and collectives there may be one, and without it
+-- all are meant. The end is `free`, or x and a factor from 0 to less than 1e6. A text that cannot be read is an error
+-- that says what is wrong with it.
 --
 -- params
 --   name     type       unit  default  meaning
