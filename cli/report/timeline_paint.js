@@ -289,7 +289,7 @@ class Painter {
     const { labels, width } = this.timeline;
     if (device === null) {
       context.fillStyle = colors.soft;
-      context.fillText(fitted(context, "trace_quality says how to record memory.", width - labels - 8), labels + 8, top + height / 2);
+      context.fillText(fitted(context, "trace_quality says how to record it.", width - labels - 8), labels + 8, top + height / 2);
       return;
     }
     const rows = track.curves ?? track.recorded;

@@ -425,16 +425,17 @@ def test_it_fits_the_screen(visit: Visit, page: Path, width: int) -> None:
     bounds = drawn.box.bounding_box()
     assert bounds is not None and bounds["x"] >= 0 and bounds["x"] + bounds["width"] <= width
     assert drawn.page.evaluate("() => document.documentElement.scrollWidth") <= width
-    right = drawn.ask(
+    right, texts = drawn.ask(
         """[t.canvas.getContext("2d")].map((context) => {
-            const ends = [];
-            context.fillText = (text, x) => ends.push(x + context.measureText(text).width);
+            const ends = [], texts = [];
+            context.fillText = (text, x) => { ends.push(x + context.measureText(text).width); texts.push(text); };
             t.painter.paint();
             delete context.fillText;
-            return Math.max(...ends);
+            return [Math.max(...ends), texts];
         })[0]"""
     )
     assert right <= drawn.ask("t.width")
+    assert "trace_quality says how to record it." in texts
     drawn.click("stream 0 7", 7)
     assert drawn.fact("name") == "gemm_kernel"
 
