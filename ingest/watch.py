@@ -16,6 +16,7 @@ from tracewh.ingest.api import FileResult, ingest_sources
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
 from tracewh.ingest.sources.readers import reader_named
+from tracewh.storage import layout
 from tracewh.storage.open_store import open_store
 
 #: A complete file that was refused is tried again after 1, 2, 4, ... scans, up to this number. A
@@ -48,7 +49,7 @@ class Watch:
         on_store_error: Called at every scan with a path whose store cannot be read, and the reason.
 
     Raises:
-        IngestError: The warehouse cannot be created, or a path is standard input.
+        IngestError: The warehouse cannot be created, a path is standard input, or no run can have this name.
     """
 
     def __init__(
@@ -69,6 +70,8 @@ class Watch:
             raise IngestError("- is standard input, which can be read once: tracewh ingest -")
         for path in filter(is_pipe, self._paths):
             raise IngestError(f"{path} is a pipe, which can be read once: tracewh ingest {path}")
+        if run is not None and (problem := layout.name_problem("run", run)):
+            raise IngestError(f"{problem}; give it one with --run")
         self._store.make()
         self._stored: set[tuple[str, int, int]] = set()
         self._run = run

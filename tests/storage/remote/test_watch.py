@@ -82,6 +82,23 @@ def test_standard_input_cannot_be_watched(
     assert not (tmp_path / "wh").exists()
 
 
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("", "a run needs a name"),
+        (
+            "x" * 252,
+            f"the name of a run is too long for a folder, 256 bytes with 'run=': {'x' * 40}...",
+        ),
+    ],
+)
+def test_a_name_that_no_run_can_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], run: str, said: str
+) -> None:
+    assert main(["watch", str(tmp_path), "-w", str(tmp_path / "wh"), "--run", run]) == 1
+    assert capsys.readouterr().err == f"tracewh: {said}; give it one with --run\n"
+
+
 def test_into_a_store(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"{s3.url}/watched-into"
     (tmp_path / "run").mkdir()
