@@ -101,7 +101,8 @@ def source_of(folder: Path) -> str:
     """
     path = quote_file(folder / "traces.parquet")
     with duckdb.connect() as con:
-        [(source,)] = con.execute(f"SELECT t.source FROM read_parquet({path}) AS t").fetchall()
+        query = f"SELECT t.source FROM read_parquet({path}, hive_partitioning = false) AS t"
+        [(source,)] = con.execute(query).fetchall()
     return source or "kineto"
 
 

@@ -296,4 +296,4 @@ def _rows(view: Spec, files: list[Path], in_order: bool) -> str:
 
 def _read(files: list[Path], *options: str) -> str:
     paths = ", ".join(map(quote_file, files))
-    return f"read_parquet({', '.join([f'[{paths}]', *options])})"
+    return f"read_parquet({', '.join([f'[{paths}]', 'hive_partitioning = false', *options])})"

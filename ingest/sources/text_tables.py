@@ -92,7 +92,7 @@ def read_rows(
     con.execute(
         f"CREATE TABLE {table} AS SELECT row_number() OVER () - 1 AS place, to_json(r)::JSON AS fields"
         f" FROM read_csv({quote_file(path)}, auto_detect = false, columns = {types}, skip = {skip},"
-        " header = true, delim = ',', quote = '\"', escape = '\"', nullstr = ['N/A', 'n/a', ''],"
+        " hive_partitioning = false, header = true, delim = ',', quote = '\"', escape = '\"', nullstr = ['N/A', 'n/a', ''],"
         f" null_padding = {ragged}, parallel = {not ragged}, max_line_size = {ROW_BYTES},"
         f" buffer_size = {4 * ROW_BYTES}, store_rejects = true, rejects_table = '{table}_rejects',"
         f" rejects_scan = '{table}_scans') AS r"

@@ -50,7 +50,8 @@ def _read_parquet(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     names = _checked(parquet_columns(path))
     con.execute(
         f"CREATE TABLE given_operations AS SELECT r.file_row_number + 1 AS place, {names}"
-        f" FROM read_parquet({quote_file(path)}, file_row_number = true) AS r"
+        f" FROM read_parquet({quote_file(path)}, file_row_number = true,"
+        " hive_partitioning = false) AS r"
     )
 
 

@@ -75,14 +75,17 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_file_whose_name_is_a_pattern_for_another(tmp_path: Path, suffix: str) -> None:
-    """The file trace-1.csv beside trace-[1].csv has one rank in place of two."""
-    table = write(tmp_path / "trace-[1].csv")
-    other = write(tmp_path / "trace-1.csv", ROWS[:3])
+    """The file trace-1.csv beside trace-[1].csv has one rank in place of two. The folder is no column."""
+    folder = tmp_path / "step=9"
+    table = write(folder / "trace-[1].csv")
+    other = write(folder / "trace-1.csv", ROWS[:3])
     if suffix == "parquet":
         other = as_parquet(other.with_suffix(".parquet"), other)
-        table = as_parquet(tmp_path / "trace-[1].parquet", write(tmp_path / "two.csv"))
+        table = as_parquet(folder / "trace-[1].parquet", write(tmp_path / "two.csv"))
     [result] = tracewh.ingest([table], tmp_path / "wh")
     assert (result.status, result.events) == ("ingested", 6)
+    with tracewh.open(tmp_path / "wh") as warehouse:
+        assert warehouse.sql("SELECT DISTINCT step FROM pipeline_operations").fetchall() == [(5,)]
 
 
 def test_a_folder_with_a_table(table: Path, tmp_path: Path) -> None:
