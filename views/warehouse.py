@@ -26,7 +26,7 @@ import duckdb
 
 from tracewh.files import printable
 from tracewh.quoting import quote_file, quote_literal
-from tracewh.storage.layout import TRACE_FOLDERS, TraceKeys, replaying_run
+from tracewh.storage.layout import TRACE_FOLDERS, TraceKeys, place_problem, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -728,6 +728,8 @@ def find(path: str | os.PathLike[str]) -> Path:
     root = Path(os.path.realpath(path))
     if str(root) != printable(str(root)):
         raise WarehouseError(f"{printable(str(root))}: the path of a warehouse must be UTF-8")
+    if problem := place_problem(str(root)):
+        raise WarehouseError(f"{root}: {problem}")
     if root.is_file():
         raise WarehouseError(f"{path} is a file; a warehouse is a folder with a data/ folder in it")
     if not (root / "data").is_dir():

@@ -84,6 +84,31 @@ def test_names_that_no_folder_can_have(tmp_path: Path, logs: Path, name: str, sa
     assert not (tmp_path / "wh" / "data").exists() or not any((tmp_path / "wh" / "data").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("folder", "key"), [("run=5", "run"), ("Name=bert/wh", "Name"), ("a/rank=/b", "rank")]
+)
+def test_a_place_where_no_warehouse_can_be(
+    tmp_path: Path, logs: Path, folder: str, key: str
+) -> None:
+    """DuckDB would show the part of the path as a column."""
+    [part] = [part for part in folder.split("/") if "=" in part]
+    said = (
+        f"{tmp_path / folder}: DuckDB would show {part.partition('=')[2]!r} as the {key} of all rows, because of the"
+        f" folder {part!r}: rename that folder, or choose another place"
+    )
+    with pytest.raises(IngestError) as refused:
+        ingest([logs], tmp_path / folder)
+    with pytest.raises(tracewh.WarehouseError) as not_opened:
+        tracewh.open(tmp_path / folder)
+    assert str(refused.value) == str(not_opened.value) == said
+    assert not (tmp_path / folder).exists()
+
+
+@pytest.mark.parametrize("folder", ["lr=5", "name=a=b", "a,name=b", "name"])
+def test_a_place_that_only_looks_like_one(folder: str) -> None:
+    assert layout.place_problem(f"/{folder}/wh") == ""
+
+
 def test_a_name_that_no_folder_can_have_keeps_no_other_file_out(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     too_long, no_text = logs / f"{'é' * 60}.json", os.fsencode(logs) + b"/a\xff.json"

@@ -17,10 +17,13 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
 
 from tracewh.files import printable
+from tracewh.schema import tables
 
 #: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
@@ -116,6 +119,32 @@ def name_problem(key: str, name: str) -> str:
     if (size := len(partition(key, name))) > MAX_NAME_BYTES:
         return f"the name of a {key} is too long for a folder, {size} bytes with '{key}=': {name[:40]}..."
     return ""
+
+
+def place_problem(warehouse: str) -> str:
+    """Why a warehouse cannot be in a folder; '' if it can.
+
+    DuckDB takes each folder `key=name` above a file for a column of that name, not only those below data/, and shows
+    it instead of the column of the file.
+
+    Args:
+        warehouse: The absolute path.
+    """
+    for part in Path(warehouse).parts:
+        key, _, name = part.partition("=")
+        if part.count("=") == 1 and key.lower() in _columns():
+            return (
+                f"DuckDB would show {name!r} as the {key} of all rows, because of the folder {part!r}: rename that"
+                " folder, or choose another place"
+            )
+    return ""
+
+
+@cache
+def _columns() -> frozenset[str]:
+    """The names of the columns of all tables."""
+    names = (column.name for table in tables().values() for column in table.columns)
+    return frozenset({*KEYS, *names})
 
 
 def parse_trace_folder(path: str) -> TraceKeys | None:

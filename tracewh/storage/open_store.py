@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import printable
+from tracewh.storage import layout
 from tracewh.storage.local_store import LocalStore
 from tracewh.storage.object_store import ObjectStore, as_store_error
 from tracewh.storage.remote import is_url, is_writable, locate
@@ -22,7 +23,10 @@ def open_store(warehouse: str | os.PathLike[str]) -> Store:
     if not is_url(warehouse):
         if (path := os.path.abspath(warehouse)) != printable(path):
             raise IngestError(f"{printable(path)}: the path of a warehouse must be UTF-8")
-        return LocalStore(Path(warehouse))
+        store = LocalStore(Path(warehouse))
+        if problem := layout.place_problem(store.name):
+            raise IngestError(f"{store.name}: {problem}")
+        return store
     url = os.fspath(warehouse)
     if not is_writable(url):
         raise IngestError(
