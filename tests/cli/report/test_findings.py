@@ -454,6 +454,11 @@ CASES: dict[str, tuple[str, list[tuple[str, str | None]]]] = {
                 "(NULL, 'w0', '1', 10, 1000, 4), (NULL, 'w1', '2', 10, 28000, 96)",
                 "The other workers wait 2.8 ms per step for w1, span 2: 96 % of all waiting in collectives.",
             ),
+            # One step, or a recording without steps.
+            (
+                "(0, 'w0', '1', 1, 28000, 98), (1, 'w1', '1', 1, 500, 2)",
+                "The other workers wait 28 ms for rank 0: 98 % of all waiting in collectives.",
+            ),
             ("(0, 'w0', '1', 10, 0, NULL), (1, 'w1', '1', 10, 0, NULL)", None),
         ],
     ),

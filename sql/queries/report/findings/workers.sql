@@ -4,6 +4,7 @@ WITH late AS (
         coalesce(format('rank {}', p.rank), p.worker)
         || if(count(DISTINCT p.span) OVER () > 1, ', span ' || p.span, '') AS name,
         p.lateness_us / p.steps AS lateness_us,
+        p.steps,
         p.lateness_pct
     FROM panel_rows AS p
     WHERE p.lateness_us > 0
@@ -12,8 +13,9 @@ WITH late AS (
 
 SELECT
     format(
-        'The other workers wait {} per step for {}: {} of all waiting in collectives.',
+        'The other workers wait {}{} for {}: {} of all waiting in collectives.',
         as_time(l.lateness_us),
+        if(l.steps > 1, ' per step', ''),
         l.name,
         as_percent(l.lateness_pct)
     ) AS finding
