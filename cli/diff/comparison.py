@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli.diagnostics.errors import CliError
@@ -25,6 +25,7 @@ class Change:
         pct: Difference as a percentage of the baseline; None if that is 0 or not recorded.
         tested: Whether a significance test applies to the figure.
         significant: Result of the test; None if there is no test, or if there are too few steps.
+        per_step: What was tested, for a figure of the whole recording: the difference of its medians per step.
     """
 
     baseline: float | None
@@ -34,6 +35,7 @@ class Change:
     tested: bool
     p_value: float | None
     significant: bool | None
+    per_step: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,15 @@ class Comparison:
 
     def part(self, row: Row, figure: str) -> Change:
         """Return one figure of an operator or kernel; within a block there is no significance test."""
-        p_value = f"{figure.removesuffix('_us')}_p_value" if self.block is None else ""
-        return self._change(row, figure, p_value, "significant")
+        tested = figure.removesuffix("_us")
+        p_value = f"{tested}_p_value" if self.block is None else ""
+        change = self._change(row, figure, p_value, "significant")
+        baseline, experiment = (
+            row.get(f"{side}_{tested}_step_median_us") for side in ("baseline", "experiment")
+        )
+        if baseline is None or experiment is None:
+            return change
+        return replace(change, per_step=experiment - baseline)
 
     def block_change(self, row: Row) -> Change:
         """Return the time of a block; one trace per run allows no significance test."""

@@ -294,6 +294,9 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def _significance(change: Change) -> str:
+    per_step = change.per_step or 0
+    if change.significant and per_step * (change.delta or 0) < 0:  # there are more steps, or fewer
+        return f"significant, but {'less' if per_step < 0 else 'more'} per step"
     return {True: "significant", False: "not significant", None: "too few steps to tell"}[
         change.significant
     ]

@@ -252,6 +252,19 @@ def test_wide_characters_take_two_cells(
         assert max(map(len, lines())) <= columns
 
 
+def test_a_longer_recording_with_faster_steps(tracewh: Command, tmp_path: Path) -> None:
+    """Ten steps with kernels of 20 us take longer than four with kernels of 30 us."""
+    for run, steps in (("before", BEFORE), ("long", [(100 + n, 50, 20) for n in range(10)])):
+        path = tmp_path / "logs" / run / "w.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"traceEvents": trace(steps)}), "utf-8")
+    library.ingest(tmp_path / "logs", tmp_path / "wh")
+    for runs, word in ((("before", "long"), "less"), (("long", "before"), "more")):
+        page = tracewh("diff", *runs, "-w", tmp_path / "wh").out
+        [gemm] = [line for line in page.splitlines() if line.startswith("  gemm")]
+        assert gemm.endswith(f" %  significant, but {word} per step")
+
+
 def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None:
     done = tracewh(
         "diff", "before", "before", "--fail-if", "step_us > 0", "--fail-if", "kernel_us >= 0.1%"
