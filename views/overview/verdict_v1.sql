@@ -653,7 +653,11 @@ CREATE MACRO verdict_v1(
                             'detail': CASE
                                 WHEN f.steps > 1
                                     THEN
-                                        as_time(f.min_us) || ' to ' || as_time(f.max_us)
+                                        CASE
+                                            WHEN as_time(f.min_us) = as_time(f.max_us)
+                                                THEN 'in every step'
+                                            ELSE as_time(f.min_us) || ' to ' || as_time(f.max_us)
+                                        END
                                         || coalesce(
                                             ', ' || as_digits(1000000 / nullif(f.total_us, 0))
                                             || ' steps per second',
