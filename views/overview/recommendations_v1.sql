@@ -122,6 +122,9 @@
 -- The profiler slows the host. So a device that waits for the host waits less without the profiler: time a few steps
 -- without it before you change anything.
 --
+-- Of excessive_synchronization the cost is the time in the calls. While the host waits it cannot launch ahead, so the
+-- device is idle after each call, too: a step without these calls may gain more.
+--
 -- The cost of device_gaps and low_utilization_periods is the part of their time that lies in steps. Between steps the
 -- device may be idle for longer; no step becomes shorter without that.
 --
