@@ -243,6 +243,10 @@ CREATE MACRO diff_verdict_v1(
             CASE
                 WHEN t.experiment_us >= 2.995 * t.baseline_us
                     THEN as_digits(t.experiment_us / t.baseline_us) || ' times as long'
+                WHEN
+                    t.in_baseline AND t.experiment_us > 0
+                    AND t.baseline_us >= 2.995 * t.experiment_us
+                    THEN as_digits(t.baseline_us / t.experiment_us) || ' times as fast'
                 WHEN t.in_baseline
                     THEN
                         as_percent(abs(t.delta_us_pct))
