@@ -82,8 +82,6 @@ _STARTS = {
     b"\x04\x22\x4d\x18": "compressed with lz4; decompress it first: unlz4",
     b"PK\3\4": "a ZIP archive; unpack it, and ingest the folder",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it, and ingest the folder",
-    b"PAR1": "a Parquet file that is damaged, or has columns that tracewh does not know; "
-    "if nsys wrote it, ingest its folder",
     b"ARROW1": f"an Arrow file; {_OTHER_EXPORT}",
     b"\x89HDF": f"an HDF5 file; {_OTHER_EXPORT}",
 }
@@ -118,7 +116,7 @@ def describe_file(text: bytes) -> str:
     if start == b"[{":
         return "a list of objects that does not begin with an event (one with ph)"
     if text.startswith(b"PAR1"):
-        return f"a Parquet file, {_ONLY_SOME_TABLES}"
+        return f"a Parquet file, {_ONLY_SOME_TABLES}; if nsys wrote it, ingest its folder"
     if _CSV.match(text):
         return f"a CSV table, {_ONLY_SOME_TABLES}"
     if start[:1] != b"{":

@@ -289,13 +289,7 @@ ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the c
             "not a Kineto trace: compressed with lz4; decompress it first: unlz4",
             id="lz4",
         ),
-        # Forms of exports of Nsight Systems, and a file of one.
-        pytest.param(
-            b"PAR1\x15\4\x15",
-            "not a Kineto trace: a Parquet file that is damaged, or has columns that tracewh does not know; "
-            "if nsys wrote it, ingest its folder",
-            id="Parquet",
-        ),
+        # Forms of exports of Nsight Systems.
         pytest.param(
             b"ARROW1\0\0\xff\xff",
             "not a Kineto trace: an Arrow file; if nsys wrote it, export the report again with --type sqlite",
@@ -338,7 +332,7 @@ ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the c
         ),
         pytest.param(
             b"PAR1\x15\0PAR1",
-            f"not a Kineto trace: a Parquet file, {ONLY_SOME_TABLES}",
+            f"not a Kineto trace: a Parquet file, {ONLY_SOME_TABLES}; if nsys wrote it, ingest its folder",
             id="Parquet",
         ),
         pytest.param(
