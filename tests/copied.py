@@ -58,6 +58,7 @@ class CopiedWarehouse(tracewh.Warehouse):
         runs: Collection[str] | None = None,
         cached: object = None,
         notes: object = (),
+        variables: object = None,
     ) -> duckdb.DuckDBPyRelation:
         """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from types import FrameType
@@ -19,7 +20,13 @@ def variables_of_caller(query: str) -> dict[str, object]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and words:
         if str(frame.f_globals.get("__name__")).partition(".")[0] != "tracewh":
-            for scope in (frame.f_locals, frame.f_globals):
+            code = frame.f_code
+            local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+            scopes = [frame.f_globals]
+            # Python copies the variables of a function, and the copy keeps all of them for as long as that runs.
+            if not (code.co_flags & inspect.CO_OPTIMIZED and words.isdisjoint(local)):
+                scopes.insert(0, frame.f_locals)
+            for scope in scopes:
                 found |= {word: scope[word] for word in words if word in scope}
                 words.difference_update(found)
         frame = frame.f_back

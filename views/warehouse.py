@@ -205,7 +205,7 @@ class Warehouse:
             ArgumentError: An argument of a view is passed with ``=`` instead of ``:=``.
         """
         check_named_arguments(query, self.registry)
-        return self._query(query, params)
+        return self._query(query, params, variables=variables_of_caller(query))
 
     def check_reads_only(self, query: str) -> bool:
         """Refuse a query that is not one read-only statement, and return whether it is an EXPLAIN.
@@ -582,18 +582,18 @@ class Warehouse:
         runs: Collection[str] | None = None,
         cached: list[Wanted] | None = None,
         notes: Iterable[str] = (),
+        variables: dict[str, object] | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        variables = variables_of_caller(query)
         query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         if cached:
             query = self._block_cache.query(query, cached, self._empty_blocks(), notes)
         try:
             try:
-                return sql_with(variables, self._con, query, params)
+                return sql_with(variables or {}, self._con, query, params)
             except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
                 self._prepare(None, first=first)
-                return sql_with(variables, self._con, query, params)
+                return sql_with(variables or {}, self._con, query, params)
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             raise explained(error, query, self.registry) from None
 
