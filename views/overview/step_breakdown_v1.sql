@@ -130,11 +130,12 @@ CREATE MACRO step_breakdown_v1(
         WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
-    -- Such a step is an annotation that activity leaves out. Steps of JAX are events of no known kind.
+    -- Such a step is an annotation that activity leaves out. Of JAX it is an event of no known kind, as all others are.
     stepped AS (
         SELECT DISTINCT t.run, t.worker, t.span
         FROM trace_steps AS t
-        WHERE starts_with(t.name, 'ProfilerStep#')
+        LEFT JOIN recorded AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+        WHERE t.step IS NOT NULL AND (e.run IS NOT NULL OR starts_with(t.name, 'ProfilerStep#'))
     )
 
     SELECT
