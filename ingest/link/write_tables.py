@@ -115,7 +115,8 @@ def create_link_macros(con: duckdb.DuckDBPyConnection) -> None:
     Args:
         con: Connection to a database with the raw tables.
     """
-    create_function(con, "is_wanted")
+    for function in ("is_label", "is_wanted"):
+        create_function(con, function)
     # DuckDB checks that the tables of a macro exist. Each trace creates them later as views.
     for table in BLOCK_TABLES:
         create_table(con, table)

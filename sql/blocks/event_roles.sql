@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Role of each event in the breakdown of a step.
 -- grain: one row per event with a role
--- uses: is_wanted
+-- uses: is_label, is_wanted
 --
 -- Device work is a kernel, a copy, a memset or a collective, by its kind. Synchronisations, annotations
 -- and profiler ranges on a device are not work and have no role. On the host, a collective is an operator
@@ -24,7 +24,7 @@
 --   run, worker, span
 -- columns
 --   run, worker, span
---   role         VARCHAR  -     'kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader' or 'cpu_exec'.
+--   role         VARCHAR  -     'kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'label' or 'cpu_exec'.
 --   on_device    BOOLEAN  -     Whether the event ran on a device.
 --   start_ns     BIGINT   ns    Start, nanoseconds since the epoch.
 --   duration_ns  BIGINT   ns    Duration.
@@ -173,6 +173,7 @@ CREATE MACRO event_roles(
                 starts_with(h.name, 'enumerate(DataLoader)#')
                 OR starts_with(h.name, 'enumerate(DataPipe)#')
                 THEN 'dataloader'
+            WHEN is_label(h.category, h.name) THEN 'label'
             ELSE 'cpu_exec'
         END,
         FALSE,

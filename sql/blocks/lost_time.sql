@@ -2,12 +2,13 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: data_waits, device_setup, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
+-- uses: data_waits, device_setup, label_time, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
 -- to the optimizer, and to the rest of the host's work. What is left is outside of operators: nothing that was recorded
--- runs. A cause only counts if its rule of recommendations fires, because a rare event does not explain anything.
+-- runs, or nothing but labels. A cause only counts if its rule of recommendations fires, because a rare event does not
+-- explain anything. Unless that rule fires, the time of labels is time of the host's work, as in step_breakdown.
 --
 -- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
 -- gets the share of the mean step that the training waits of the recorded time.
@@ -22,15 +23,15 @@
 --   total_us           DOUBLE   us    Length of the mean step.
 --   memcpy_us          DOUBLE   us    Time of copies in the mean step, as in step_breakdown_summary.
 --   communication_us   DOUBLE   us    Time of communication, likewise.
---   host_us            DOUBLE   us    Time of runtime calls and operators, likewise.
+--   host_us            DOUBLE   us    Time of runtime calls and operators, likewise, without label_us.
 --   dataloader_pct     DOUBLE   pct   Share of the data loader.
 --   communication_pct  DOUBLE   pct   Share of communication.
 --   runtime_pct        DOUBLE   pct   Share of runtime calls.
---   cpu_exec_pct       DOUBLE   pct   Share of operators and annotations.
+--   cpu_exec_pct       DOUBLE   pct   Share of operators and annotations, without label_us.
 --   host_pct           DOUBLE   pct   Sum of runtime_pct and cpu_exec_pct.
 --   more_loading_us    DOUBLE   us    Time of the data loader beyond that of the worker with the least.
---   more_host_us       DOUBLE   us    The same for host_us.
---   more_other_us      DOUBLE   us    The same for the time in which nothing that was recorded runs.
+--   more_host_us       DOUBLE   us    The same for host_us, without the time of labels.
+--   more_other_us      DOUBLE   us    The same for the time in which nothing that was recorded runs but labels.
 --   straggler          VARCHAR  -     The worker that others wait for, as in worker_waits.
 --   longest_wait_us    DOUBLE   us    The longest that one of them waits, likewise.
 --   longest_wait_pct   DOUBLE   pct   The same in percent of its mean step.
@@ -57,8 +58,9 @@
 --   optimizer_work_us  DOUBLE   us    Time in which the device works for it.
 --   optimizing_us      DOUBLE   us    Time lost to it while no device works; 0 if its share is up to 20 %.
 --   launching_us       DOUBLE   us    Rest of host_us.
---   outside_pct        DOUBLE   pct   Share of the mean step in which nothing that was recorded runs, on the host or on a device.
+--   outside_pct        DOUBLE   pct   Share of the mean step in which nothing that was recorded runs but labels, on the host or on a device.
 --   outside_us         DOUBLE   us    Time lost outside of operators; 0 if its rule does not fire.
+--   label_us           DOUBLE   us    Part of it in which labels are open, as in label_time.
 --   waits_by           VARCHAR  -     'excessive_synchronization', 'blocking_copies', 'compilation', 'device_setup' or 'optimizer', whichever takes longest, if all together are more than half of host_us.
 --   explained_us       DOUBLE   us    Total time lost to a named cause.
 --   costliest          VARCHAR  -     Rule of the cause with the largest loss.
@@ -118,8 +120,11 @@ CREATE MACRO lost_time(
                 WHEN b.dataloader_us = 0 AND a.wait_pct > 0
                     THEN greatest(b.other_us - a.wait_pct / 100 * b.total_us, 0)
                 ELSE b.other_us
-            END AS other_us
+            END AS other_us,
+            coalesce(l.label_us, 0) AS label_us
         FROM _breakdown AS b
+        LEFT JOIN label_time(run := run, span := span) AS l
+            ON b.run = l.run AND b.worker = l.worker AND b.span = l.span
         LEFT JOIN (
             SELECT w.run, w.worker, w.span, max(w.wait_pct) AS wait_pct
             FROM data_waits(run := run, span := span) AS w
@@ -136,8 +141,8 @@ CREATE MACRO lost_time(
             s.worker,
             s.span,
             s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
-            s.host_us - min(s.host_us) OVER job AS more_host_us,
-            s.other_us - min(s.other_us) OVER job AS more_other_us
+            s.host_us - s.label_us - min(s.host_us - s.label_us) OVER job AS more_host_us,
+            s.other_us + s.label_us - min(s.other_us + s.label_us) OVER job AS more_other_us
         FROM _shares AS s
         WHERE s.communication_us > 0
         WINDOW job AS (PARTITION BY s.run, s.span)
@@ -169,19 +174,20 @@ CREATE MACRO lost_time(
             s.total_us,
             s.memcpy_us,
             s.communication_us,
-            s.host_us,
             s.dataloader_pct,
             s.communication_pct,
             s.runtime_pct,
-            s.cpu_exec_pct,
-            s.host_pct,
-            s.other_us,
-            percentage(s.other_us, s.total_us) AS outside_pct,
+            s.host_us AS all_host_us,
+            s.cpu_exec_pct AS all_exec_pct,
+            s.host_pct AS all_host_pct,
+            s.other_us AS unrecorded_us,
+            s.label_us AS labelled_us,
+            g.used_devices > 0 AS has_device,
             -- Without device work, only if there are operators, and no device whose work is missing.
             CASE
-                WHEN g.used_devices > 0 THEN s.other_us > 0.5 * s.total_us
+                WHEN g.used_devices > 0 THEN s.other_us + s.label_us > 0.5 * s.total_us
                 ELSE
-                    s.other_us > 0.3 * s.total_us
+                    s.other_us + s.label_us > 0.3 * s.total_us
                     AND s.cpu_exec_pct > 0
                     AND g.seen_on_host IS NULL
                     AND coalesce(t.source, 'kineto') = 'kineto'
@@ -197,7 +203,6 @@ CREATE MACRO lost_time(
             w.longest_wait_us,
             w.longest_wait_pct,
             coalesce(g.worker = w.straggler, FALSE) AS is_straggler,
-            coalesce(g.used_devices > 0 AND s.host_pct > 50, FALSE) AS is_launch_bound,
             coalesce(i.has_gaps, FALSE) AS has_gaps,
             i.blocking_pct IS NOT NULL AS has_blocking,
             CASE WHEN s.dataloader_pct > 5 THEN s.dataloader_us ELSE 0 END AS loading_us,
@@ -241,6 +246,25 @@ CREATE MACRO lost_time(
         LEFT JOIN _idle_rules AS i ON g.run = i.run AND g.worker = i.worker AND g.span = i.span
     ),
 
+    _moved AS (
+        SELECT f.*, CASE WHEN f.is_outside THEN f.labelled_us ELSE 0 END AS label_us
+        FROM _figures AS f
+    ),
+
+    _measured AS (
+        SELECT
+            m.*,
+            m.all_host_us - m.label_us AS host_us,
+            m.all_exec_pct - percentage(m.label_us, m.total_us) AS cpu_exec_pct,
+            m.all_host_pct - percentage(m.label_us, m.total_us) AS host_pct,
+            m.unrecorded_us + m.label_us AS other_us,
+            percentage(m.unrecorded_us + m.label_us, m.total_us) AS outside_pct,
+            coalesce(
+                m.has_device AND m.all_host_pct - percentage(m.label_us, m.total_us) > 50, FALSE
+            ) AS is_launch_bound
+        FROM _moved AS m
+    ),
+
     _compiling AS (
         SELECT
             f.*,
@@ -249,7 +273,7 @@ CREATE MACRO lost_time(
                     THEN least(f.compile_us, f.host_us - f.syncing_us - f.copying_us)
                 ELSE 0
             END AS compiling_us
-        FROM _figures AS f
+        FROM _measured AS f
     ),
 
     _preparing AS (
@@ -374,6 +398,7 @@ CREATE MACRO lost_time(
         n.launching_us,
         n.outside_pct,
         n.outside_us,
+        n.label_us,
         n.waits_by,
         n.loading_us + n.syncing_us + n.copying_us + n.compiling_us + n.setup_us
         + n.optimizing_us + n.launch_bound_us + n.outside_us AS explained_us,

@@ -2,10 +2,10 @@
 -- since: 0.2
 -- summary: The Python functions in which the host spends most of its time outside of operators and in the data loader.
 -- grain: one row per trace with Python frames
--- uses: is_wanted, library_files
+-- uses: is_label, is_wanted, library_files
 --
--- The time outside of operators is that of stacks in which nothing but Python frames is open, and a step if the trace
--- has steps. It counts for the innermost frame of the user, or for the innermost frame if all are of libraries. Without
+-- The time outside of operators is that of stacks in which nothing but Python frames and labels is open, and a step if
+-- the trace has steps. It counts for the innermost frame of the user, or for the innermost frame if all are of libraries. Without
 -- steps it is that of the frames around which most others ran, because other threads may wait all the time.
 --
 -- A function of the user may spend that time in a library. So the innermost function of a library is named, too, in
@@ -39,6 +39,7 @@ CREATE MACRO slow_functions(
             s.outer_stack_id,
             s.category = 'python_function' AS is_frame,
             s.name = 'ProfilerStep*' AS is_step,
+            is_label(s.category, s.name) AS is_label,
             -- A loader with workers waits for them in its annotation, and does no work there.
             starts_with(s.name, 'enumerate(DataLoader)#')
             AND NOT contains(s.name, 'MultiProcessing') AS is_loader,
@@ -92,7 +93,9 @@ CREATE MACRO slow_functions(
             s.calls,
             s.self_duration_ns
         FROM _stacks AS s
-        WHERE s.is_loader OR (s.outer_stack_id IS NULL AND (s.is_frame OR s.is_step))
+        WHERE
+            s.is_loader
+            OR (s.outer_stack_id IS NULL AND (s.is_frame OR s.is_step OR s.is_label))
         UNION ALL
         SELECT
             s.run,
@@ -124,7 +127,9 @@ CREATE MACRO slow_functions(
             ON
                 o.run = s.run AND o.worker = s.worker AND o.span = s.span
                 AND o.stack_id = s.outer_stack_id
-        WHERE NOT s.is_loader AND (s.is_frame OR s.is_step OR o.is_in_loader)
+        WHERE
+            NOT s.is_loader
+            AND (s.is_frame OR s.is_step OR s.is_label OR o.is_in_loader)
     ),
 
     _frames AS MATERIALIZED (SELECT o.* FROM _open AS o),

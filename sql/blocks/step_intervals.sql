@@ -8,7 +8,7 @@
 --   name         type     unit  meaning
 --   key          BIGINT   -     Number of the trace, as in step_slots.
 --   slot         BIGINT   -     Number of the step; 0 for a role.
---   role         VARCHAR  -     The role, named as in the table step_activity; NULL for a step.
+--   role         VARCHAR  -     The role, named as in event_roles, with 'device_' or 'host_' before communication; NULL for a step.
 --   start_ns     BIGINT   ns    Start.
 --   duration_ns  BIGINT   ns    Duration.
 CREATE MACRO step_intervals() AS TABLE
@@ -23,7 +23,7 @@ CREATE MACRO step_intervals() AS TABLE
     -- Numbers sort many times faster than texts.
     _active AS (
         SELECT
-            t.trace * 8 + CASE
+            t.trace * 16 + CASE
                 WHEN r.role = 'kernel' THEN 0
                 WHEN r.role = 'memcpy' THEN 1
                 WHEN r.role = 'memset' THEN 2
@@ -32,6 +32,7 @@ CREATE MACRO step_intervals() AS TABLE
                 WHEN r.role = 'runtime' THEN 5
                 WHEN r.role = 'dataloader' THEN 6
                 WHEN r.role = 'cpu_exec' THEN 7
+                WHEN r.role = 'label' THEN 8
             END AS key,
             r.start_ns,
             r.duration_ns
@@ -40,9 +41,9 @@ CREATE MACRO step_intervals() AS TABLE
     )
 
     SELECT
-        m.key // 8 AS key,
+        m.key // 16 AS key,
         0 AS slot,
-        CASE m.key % 8
+        CASE m.key % 16
             WHEN 0 THEN 'kernel'
             WHEN 1 THEN 'memcpy'
             WHEN 2 THEN 'memset'
@@ -51,6 +52,7 @@ CREATE MACRO step_intervals() AS TABLE
             WHEN 5 THEN 'runtime'
             WHEN 6 THEN 'dataloader'
             WHEN 7 THEN 'cpu_exec'
+            WHEN 8 THEN 'label'
         END AS role,
         m.start_ns,
         m.duration_ns

@@ -22,6 +22,7 @@
 --   runtime               BOOLEAN  key  Whether runtime or driver calls ran.
 --   dataloader            BOOLEAN  key  Whether the data loader ran.
 --   cpu_exec              BOOLEAN  key  Whether other operators or annotations ran.
+--   cpu_op                BOOLEAN  key  Whether other operators ran, and not only labels.
 --   duration_ns           BIGINT   ns   Time in which exactly these roles were active.
 CREATE MACRO step_roles(rel VARCHAR) AS TABLE
     WITH
@@ -41,6 +42,7 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
                 WHEN 'runtime' THEN 32
                 WHEN 'dataloader' THEN 64
                 WHEN 'cpu_exec' THEN 128
+                WHEN 'label' THEN 256
                 ELSE 0
             END AS weight,
             r.start_ns,
@@ -49,9 +51,17 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
     ),
 
     _sums AS (
-        SELECT i.key AS trace, i.slot, i.weight::BIGINT AS weight, i.duration_ns
+        -- A label adds nothing to the time of an operator.
+        SELECT
+            i.key AS trace,
+            i.slot,
+            CASE
+                WHEN i.weight::BIGINT & 128 <> 0 THEN i.weight::BIGINT & 255 ELSE i.weight::BIGINT
+            END AS weight,
+            sum(i.duration_ns)::BIGINT AS duration_ns
         FROM interval_totals('_weighted') AS i
         WHERE i.weight > 0
+        GROUP BY ALL
         UNION ALL
         SELECT DISTINCT w.key, 0, w.weight, 0
         FROM _weighted AS w
@@ -69,7 +79,8 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
             s.weight & 16 <> 0 AS host_communication,
             s.weight & 32 <> 0 AS runtime,
             s.weight & 64 <> 0 AS dataloader,
-            s.weight & 128 <> 0 AS cpu_exec,
+            s.weight & 384 <> 0 AS cpu_exec,
+            s.weight & 128 <> 0 AS cpu_op,
             s.duration_ns
         FROM _sums AS s
     )
@@ -87,6 +98,7 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
         s.runtime,
         s.dataloader,
         s.cpu_exec,
+        s.cpu_op,
         s.duration_ns
     FROM _sets AS s
     INNER JOIN (
@@ -124,4 +136,5 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
         s.host_communication,
         s.runtime,
         s.dataloader,
-        s.cpu_exec;
+        s.cpu_exec,
+        s.cpu_op;

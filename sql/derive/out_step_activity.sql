@@ -5,7 +5,7 @@
 -- The key of a trace is its number, as a worker.
 --
 -- An operator or annotation that lies in another one adds no time to its role, which is that of the outer one, unless
--- the name of either gives it another role: event_roles. Most events are of this kind, and they need not be sorted.
+-- either has another role than an operator: event_roles. Most events are of this kind, and they need not be sorted.
 
 CREATE TABLE named_roles AS
 SELECT h.event_id
@@ -13,7 +13,8 @@ FROM raw_host AS h
 WHERE
     is_op_category(h.category)
     AND (
-        starts_with(h.name, 'ProfilerStep#')
+        is_label(h.category, h.name)
+        OR starts_with(h.name, 'ProfilerStep#')
         OR starts_with(h.name, 'enumerate(Data')
         OR regexp_matches(h.name, '^((nccl|gloo|mpi|c10d):|record_param_comms$)')
     );

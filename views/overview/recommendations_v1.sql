@@ -4,11 +4,11 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- needs: unknown_kinds
 -- empty: No rule found anything to improve.
--- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, slow_functions, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, percentage, recorded_intervals, recording_hint, serving_advice, slow_functions, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -40,7 +40,7 @@
 --                                above 50 %
 --     outside_operators          share of the mean step in which no device works and no operator or call that
 --                                was recorded runs, above 50 %; without a device, above 30 %, if the PyTorch
---                                profiler recorded operators
+--                                profiler recorded operators. An open record_function is no operator
 --     small_kernels              share of the launches that took longer on the host than on the device,
 --                                above 50 %; needs 100 launches
 --     device_gaps                share of the time from a GPU's first work to its last that it is idle for
@@ -653,6 +653,16 @@ CREATE MACRO recommendations_v1(
                         WHEN d.used_devices > 0
                             THEN 'neither the ' || d.device || ' nor an operator runs'
                         ELSE 'no operator runs'
+                    END
+                    || CASE
+                        WHEN d.label_us > 0
+                            THEN
+                                format(
+                                    '; for {:.1f} % annotations are open, which '
+                                    || 'step_breakdown counts as operators',
+                                    percentage(d.label_us, d.total_us)
+                                )
+                        ELSE ''
                     END
                     || coalesce(
                         '; source_lines says what does: look at ' || d.frame || '.',

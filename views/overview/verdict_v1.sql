@@ -4,7 +4,7 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); unknown_events(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); unknown_events(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
 -- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
@@ -99,6 +99,7 @@ CREATE MACRO verdict_v1(
             any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader') AS dataloader_us,
             any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS operators_pct,
+            any_value(b.share_pct) FILTER (WHERE b.category = 'other') AS other_pct,
             any_value(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS copies_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('kernel', 'memcpy', 'memset')) AS device_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_us
@@ -251,10 +252,15 @@ CREATE MACRO verdict_v1(
             a.span,
             bool_or(a.rule = 'device_gaps') AS has_gaps,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
+            any_value(a.value - m.other_pct) FILTER (
+                WHERE a.rule = 'outside_operators' AND a.value - m.other_pct > 0.05
+            ) AS label_pct,
             any_value(a.value) FILTER (WHERE a.rule = 'memory_growth') AS growth_bytes,
             any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
             any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
         FROM advice AS a
+        INNER JOIN mean_steps AS m
+            ON a.run = m.run AND a.worker = m.worker AND a.span = m.span
         GROUP BY a.run, a.worker, a.span
     ),
 
@@ -310,6 +316,7 @@ CREATE MACRO verdict_v1(
                 WHEN a.waits_for IS NOT NULL OR a.waits_in_turn THEN 'comm_wait'
                 WHEN a.is_on_host OR a.is_small THEN 'collective_stats'
                 WHEN a.frame <> '' OR a.is_function THEN 'source_lines'
+                WHEN a.is_labelled THEN 'annotation_breakdown'
                 WHEN a.is_outside AND a.has_gaps THEN 'gpu_gaps'
                 ELSE p.view
             END AS view,
@@ -323,6 +330,9 @@ CREATE MACRO verdict_v1(
                 b.busy_pct IS NULL AS is_without_kernels,
                 r.rule = 'outside_operators' AS is_outside,
                 r.rule = 'outside_operators' AND m.operators_pct IS NULL AS is_unrecorded,
+                r.rule = 'outside_operators'
+                AND contains(array_to_string(r.sentences[:-2], ': '), ' annotations are open')
+                    AS is_labelled,
                 CASE
                     WHEN r.rule = 'outside_operators'
                         THEN regexp_extract(
@@ -370,7 +380,9 @@ CREATE MACRO verdict_v1(
             coalesce(nullif(m.dataloader_us, 0), u.loading_us, m.dataloader_us) AS dataloader_us,
             p.peak,
             coalesce(k.has_batches, FALSE) AS has_batches,
-            m.operators_pct,
+            -- Labels count as operators in the breakdown, and not where they hide that none runs.
+            m.operators_pct - coalesce(u.label_pct, 0) AS operators_pct,
+            u.label_pct,
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
             coalesce(v.steps, s.steps, 0) AS steps,
@@ -747,6 +759,10 @@ CREATE MACRO verdict_v1(
                             'detail': CASE
                                 WHEN f.operators_pct IS NULL
                                     THEN f.operators_hint
+                                WHEN f.label_pct > 0
+                                    THEN
+                                        'of ' || f.whole || '; for ' || as_percent(f.label_pct)
+                                        || ' only annotations are open'
                                 WHEN f.listed_devices > 0
                                     THEN
                                         'of ' || f.whole

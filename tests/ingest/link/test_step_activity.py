@@ -42,7 +42,7 @@ def test_sets_of_roles_in_a_step_and_outside(ingest_events: IngestEvents) -> Non
 def test_what_lies_in_another_event_counts_once_and_keeps_its_own_role(
     ingest_events: IngestEvents,
 ) -> None:
-    """Time in us. What runs inside the data loader and inside a collective counts as an operator, too.
+    """Time in us. What runs inside the data loader, a collective or a label counts as an operator, too.
 
                0    5    10   15   20   25   30
     forward    ====================              0-20
@@ -67,14 +67,16 @@ def test_what_lies_in_another_event_counts_once_and_keeps_its_own_role(
         ]
     )
     assert trace.rows("""
-        SELECT a.dataloader, a.host_communication, a.cpu_exec, a.duration_ns // 1000
+        SELECT a.dataloader, a.host_communication, a.cpu_exec, a.cpu_op, a.duration_ns // 1000
         FROM step_activity AS a ORDER BY ALL
     """) == [
-        (False, False, True, 12),
-        (False, True, False, 3),
-        (False, True, True, 2),
-        (True, False, False, 7),
-        (True, False, True, 11),
+        (False, False, True, False, 7),
+        (False, False, True, True, 5),
+        (False, True, False, False, 3),
+        (False, True, True, True, 2),
+        (True, False, False, False, 7),
+        (True, False, True, False, 5),
+        (True, False, True, True, 6),
     ]
 
 
