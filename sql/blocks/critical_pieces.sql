@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Pieces of the critical path of each step, as critical_path defines it, without unexplained times.
 -- grain: one row per piece of a chain
--- uses: chains, cut_events, device_waits, device_work, host_slices, path_bound, thread_activity
+-- uses: chains, cut_events, device_waits, device_work, host_slices, path_bound, replay_lags, thread_activity
 --
 -- Lanes are threads and, with numbers below 0, streams. On a lane the chain just goes back in time, until
 -- a jump takes it to another lane. Only the jumps need a walk, and that does not go one by one.
@@ -64,7 +64,74 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     _work AS MATERIALIZED (FROM device_work('_traces', '_calls')),
 
-    _waits AS MATERIALIZED (FROM device_waits('_traces', '_calls', '_work')),
+    _launched AS (
+        SELECT
+            k.trace,
+            k.lane,
+            k.event_id AS id,
+            k.start_ns,
+            k.end_ns,
+            k.launch_ns AS call_ns
+        FROM _work AS k
+    ),
+
+    -- Work that started late: with more than 5 us that neither its launch nor its stream explains. If most gaps of a
+    -- trace are waits for other streams, the typical gap explains nothing.
+    _late AS (
+        SELECT
+            k.trace,
+            k.lane,
+            k.device_id,
+            k.event_id,
+            k.start_ns,
+            k.launch_ns,
+            greatest(k.before_ns, k.launched_ns) AS ready_ns,
+            unnest([0, 1]) AS bins_back
+        FROM _work AS k
+        INNER JOIN replay_lags('_launched') AS l ON k.trace = l.trace
+        WHERE
+            k.start_ns
+            - greatest(k.launch_ns + l.launch_ns, k.before_ns + least(l.gap_ns, 5000)) > 5000
+            AND k.launch_ns IS NOT NULL
+    ),
+
+    _recorded AS (
+        SELECT DISTINCT a.trace
+        FROM device_events AS d
+        INNER JOIN _traces AS a ON d.run = a.run AND d.worker = a.worker AND d.span = a.span
+        WHERE d.kind = 'sync'
+    ),
+
+    -- What late work waited for, if no synchronisations were recorded: work on another stream, launched no later,
+    -- that ended at most 30 us before it started. Ends are looked up in bins of 30 us: else DuckDB compares all pairs.
+    _inferred AS (
+        SELECT
+            w.trace,
+            w.event_id,
+            max((e.end_ns, e.lane))[1] AS done_ns,
+            max((e.end_ns, e.lane))[2] AS lane
+        FROM _late AS w
+        INNER JOIN _work AS e
+            ON
+                w.trace = e.trace
+                AND w.device_id IS NOT DISTINCT FROM e.device_id
+                AND w.start_ns // 30000 - w.bins_back = e.end_ns // 30000
+        ANTI JOIN _recorded AS r ON w.trace = r.trace
+        WHERE
+            e.lane <> w.lane
+            AND e.end_ns BETWEEN w.start_ns - 30000 AND w.start_ns
+            AND e.end_ns > w.ready_ns
+            AND e.launch_ns <= w.launch_ns
+        GROUP BY w.trace, w.event_id
+    ),
+
+    _waits AS MATERIALIZED (
+        SELECT w.trace, w.event_id, w.done_ns, w.lane
+        FROM device_waits('_traces', '_calls', '_work') AS w
+        UNION ALL
+        SELECT i.trace, i.event_id, i.done_ns, i.lane
+        FROM _inferred AS i
+    ),
 
     -- Everything inside a call that waited is part of the call. This and the next are joined again where they are read:
     -- a materialized relation stays in memory until the query ends.

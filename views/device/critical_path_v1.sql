@@ -27,7 +27,9 @@
 --
 -- Waits between streams, and the stream that a call waits for, are known if the trace records the
 -- synchronisations of the device (enable_cuda_sync_events). Otherwise a call is assumed to wait for the
--- work that ended last.
+-- work that ended last. Work that starts more than 5 us later than its launch and its stream explain is
+-- assumed to wait for another stream, if work there was launched no later and ended at most 30 us before. This
+-- is the rule of what_if. If there is no such work, the delay may hide a wait.
 --
 -- `tracewh export RUN --critical-path STEP -o FILE` marks the path in the trace, to be viewed in Perfetto.
 --
