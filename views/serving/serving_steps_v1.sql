@@ -17,14 +17,15 @@
 --
 -- The device work of a step is what its thread launched in it, whenever it ran. The window reaches from the
 -- start of the first to the end of the last of it. period_us is the time from the end of the work of the
--- step before to the end of this one: what users wait for a token. step_us is the period if it is known.
--- Else it is the window, without what came before a wait for work that is not in the trace, and without a
--- device the time on the host.
+-- step before to the end of this one: what users wait for a token. step_us is the
+-- period if it is known. Else it is the window, without what came before a wait for work that is not in the
+-- trace, and without a device the time on the host.
 --
--- Gaps are time in the window without work of the step. Each gap is divided at the start of the call that
--- launched the next work: before it the device starved, because the host came late; after it the work was
--- queued. unrecorded_us is the part of the queued time in which the device shows no work for more than 1 ms: it
--- worked on something that is not in the trace. So such a device is not idle.
+-- Gaps are time in the window without work of the step. What of a gap lies after the end of the step before
+-- is divided at the start of the call that launched the next work: before it the device starved, because
+-- the host came late; after it the work was queued. unrecorded_us is the part of the queued time in which
+-- the device shows no work for more than 1 ms: it worked on something that is not in the trace. So such a
+-- device is not idle.
 --
 -- Shares are of the sum of the durations of the step's device work. The operator tells what work computes,
 -- for work of a graph the captured one, and else the name of the kernel.
@@ -147,6 +148,7 @@ CREATE MACRO serving_steps_v1(
         SELECT
             b.number,
             b.before_ns,
+            b.before_ns - b.start_ns AS still_ns,
             CASE
                 WHEN b.end_ns > b.before_ns THEN b.before_ns
                 ELSE greatest(b.start_ns, coalesce(b.last_ns, 0))
@@ -204,13 +206,18 @@ CREATE MACRO serving_steps_v1(
         INNER JOIN spent AS p ON w.step_id = p.step_id
     ),
 
-    -- launch_id is here the start of the call, counted like the other times.
+    -- launch_id is here the start of the call, counted like the other times. Until still_ns the device worked
+    -- on the step before.
     gaps AS (
         SELECT
             g.key AS number,
             sum(g.end_ns - g.start_ns) AS gap_ns,
-            sum(greatest(least(g.launch_id, g.end_ns) - g.start_ns, 0)) AS starved_ns
+            sum(greatest(g.end_ns - greatest(g.start_ns, b.still_ns), 0)) AS own_ns,
+            sum(
+                greatest(least(g.launch_id, g.end_ns) - greatest(g.start_ns, b.still_ns), 0)
+            ) AS starved_ns
         FROM idle_gaps('placed') AS g
+        INNER JOIN begun AS b ON g.key = b.number
         GROUP BY g.key
     ),
 
@@ -268,6 +275,7 @@ CREATE MACRO serving_steps_v1(
             b.step_busy_ns,
             b.busy_ns - b.computing_ns AS exposed_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.gap_ns, 0) END AS gap_ns,
+            CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.own_ns, 0) END AS own_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.starved_ns, 0) END AS starved_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(u.unrecorded_ns, 0) END
                 AS unrecorded_ns,
@@ -335,7 +343,7 @@ CREATE MACRO serving_steps_v1(
         m.step_busy_ns / 1000.0 AS step_busy_us,
         m.starved_ns / 1000.0 AS starved_us,
         m.late_ns / 1000.0 AS late_us,
-        (m.gap_ns - m.starved_ns) / 1000.0 AS queued_us,
+        (m.own_ns - m.starved_ns) / 1000.0 AS queued_us,
         m.unrecorded_ns / 1000.0 AS unrecorded_us,
         percentage(m.attention_ns, m.device_ns) AS attention_pct,
         percentage(m.gemm_ns, m.device_ns) AS gemm_pct,
