@@ -17,7 +17,7 @@
 --
 -- The device work of a step is what its thread launched in it, whenever it ran. The window reaches from the
 -- start of the first to the end of the last of it. period_us is the time from the end of the work of the
--- step before to the end of this one: what users wait for a token. step_us is the
+-- step before, on the same device, to the end of this one: what users wait for a token. step_us is the
 -- period if it is known. Else it is the window, without what came before a wait for work that is not in the
 -- trace, and without a device the time on the host.
 --
@@ -69,7 +69,7 @@
 --   decode_context            BIGINT   -     Tokens that the generating requests attend to.
 --   host_us                   DOUBLE   us    Time of the annotation on the host.
 --   device_window_us          DOUBLE   us    From the start of the first to the end of the last work.
---   period_us                 DOUBLE   us    From the end of the work of the step before; NULL for the first step.
+--   period_us                 DOUBLE   us    From the end of the work of the step before; NULL for the first step on a device.
 --   gap_us                    DOUBLE   us    Time in the window without work of the step.
 --   exposed_communication_us  DOUBLE   us    Time in which collectives ran and nothing else.
 --   device_us                 DOUBLE   us    Sum of the durations of the work.
@@ -113,6 +113,7 @@ CREATE MACRO serving_steps_v1(
             count(*) AS device_events,
             min(w.start_ns) AS start_ns,
             max(w.start_ns + w.duration_ns) AS end_ns,
+            min(w.device_id) AS device_id,
             arg_min(w.called_ns, (w.start_ns, w.id)) AS first_called_ns,
             max(w.size) AS size,
             sum(w.duration_ns)::DOUBLE AS device_ns,
@@ -143,7 +144,7 @@ CREATE MACRO serving_steps_v1(
         GROUP BY w.step_id
     ),
 
-    -- A step whose work ends no later than that of an earlier one has no period.
+    -- A step whose work ends no later than that of an earlier one on its device has no period.
     begun AS (
         SELECT
             b.number,
@@ -160,7 +161,7 @@ CREATE MACRO serving_steps_v1(
                 s.end_ns,
                 u.last_ns,
                 max(s.end_ns) OVER (
-                    PARTITION BY w.run, w.worker, w.span ORDER BY w.step
+                    PARTITION BY w.run, w.worker, w.span, s.device_id ORDER BY w.step
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                 ) AS before_ns
             FROM windows AS w
