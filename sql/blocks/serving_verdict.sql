@@ -17,6 +17,9 @@
 --   p50_us         DOUBLE   us    Median time of one.
 --   p90_us         DOUBLE   us    90 % of them take no longer.
 --   mean_us        DOUBLE   us    Mean time of all steps of the trace.
+--   mean_busy_us   DOUBLE   us    Mean time in all steps of the trace in which their work ran.
+--   min_us         DOUBLE   us    Time of the shortest step of the trace.
+--   max_us         DOUBLE   us    Time of the longest step of the trace.
 --   starved_us     DOUBLE   us    Mean time without launched work.
 --   attention_pct  DOUBLE   pct   Share of attention in the device work.
 --   busy_pct       DOUBLE   pct   Share of the time of the steps in which their work ran.
@@ -32,7 +35,10 @@ CREATE MACRO serving_verdict(
         SELECT
             s.*,
             list_position(['decode', 'mixed', 'prefill', 'diffusion', 'idle'], s.phase) AS place,
-            avg(s.step_us) OVER trace AS mean_us
+            avg(s.step_us) OVER trace AS mean_us,
+            avg(coalesce(s.step_busy_us, 0)) OVER trace AS mean_busy_us,
+            min(s.step_us) OVER trace AS min_us,
+            max(s.step_us) OVER trace AS max_us
         FROM serving_steps_v1(run := run, worker := worker, span := span) AS s
         WINDOW trace AS (PARTITION BY s.run, s.worker, s.span)
     ),
@@ -56,6 +62,9 @@ CREATE MACRO serving_verdict(
             quantile_cont(m.step_us, 0.5) AS p50_us,
             quantile_cont(m.step_us, 0.9) AS p90_us,
             any_value(m.mean_us) AS mean_us,
+            any_value(m.mean_busy_us) AS mean_busy_us,
+            any_value(m.min_us) AS min_us,
+            any_value(m.max_us) AS max_us,
             median(m.requests) AS batch,
             median(m.prefill_requests) AS prefills,
             median(m.decode_requests) AS decodes,
@@ -95,6 +104,9 @@ CREATE MACRO serving_verdict(
         r.p50_us,
         r.p90_us,
         r.mean_us,
+        r.mean_busy_us,
+        r.min_us,
+        r.max_us,
         r.starved_us,
         r.attention_pct,
         r.busy_pct,

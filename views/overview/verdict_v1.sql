@@ -239,10 +239,16 @@ CREATE MACRO verdict_v1(
     ),
 
     -- Collectives count, as in gpu_summary. So a finding about communication tells nothing about this time.
+    -- Nor does one about work that a serving step would not do, or do faster.
     kernel_times AS (
-        SELECT b.run, b.worker, b.span, b.busy_pct / 100 * m.total_us AS kernel_us
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            coalesce(v.mean_busy_us, b.busy_pct / 100 * m.total_us) AS kernel_us
         FROM busy AS b
         INNER JOIN mean_steps AS m ON b.run = m.run AND b.worker = m.worker AND b.span = m.span
+        LEFT JOIN served AS v ON b.run = v.run AND b.worker = v.worker AND b.span = v.span
     ),
 
     hints AS MATERIALIZED (
@@ -398,8 +404,8 @@ CREATE MACRO verdict_v1(
             v.wait_says,
             v.rate_says,
             v.work_says,
-            s.min_us,
-            s.max_us,
+            coalesce(v.min_us, s.min_us) AS min_us,
+            coalesce(v.max_us, s.max_us) AS max_us,
             b.devices,
             b.models,
             b.busy_pct,
@@ -491,7 +497,10 @@ CREATE MACRO verdict_v1(
         LEFT JOIN kernel_times AS i
             ON
                 t.run = i.run AND t.worker = i.worker AND t.span = i.span
-                AND f.rule NOT IN ('straggler', 'communication', 'backend_not_nccl')
+                AND f.rule NOT IN (
+                    'straggler', 'communication', 'backend_not_nccl', 'prefill_in_decode',
+                    'padding', 'attention_efficiency'
+                )
         WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
     ),
 
@@ -540,7 +549,13 @@ CREATE MACRO verdict_v1(
                                     ' ',
                                     f.sentence,
                                     f.cause || ' ' || f.up_to || as_time(f.cost_us)
-                                    || ' of every step ('
+                                    || CASE
+                                        WHEN f.max_us >= 2 * f.min_us
+                                            THEN
+                                                ' of the average step of '
+                                                || as_time(f.total_us) || ' ('
+                                        ELSE ' of every step ('
+                                    END
                                     || as_percent(percentage(f.cost_us, f.total_us))
                                     || ').'
                                 )
