@@ -112,12 +112,17 @@ CREATE MACRO serving_advice(
                                     || 'overlap scheduler of SGLang, and do less between steps.'
                             WHEN f.graph_pct > 0
                                 THEN
-                                    format(
-                                        ', between {:.0f} graphs per step: capture the whole '
-                                        || 'step in one graph (FULL graphs in vLLM), and launch '
-                                        || 'less outside of graphs.',
-                                        f.graph_launches
-                                    )
+                                    CASE
+                                        WHEN f.graph_launches >= 1.5
+                                            THEN
+                                                format(
+                                                    ', between {:.0f} graphs per step',
+                                                    f.graph_launches
+                                                )
+                                        ELSE ', as graphs run only some of it'
+                                    END
+                                    || ': capture the whole step in one graph (FULL graphs in '
+                                    || 'vLLM), and launch less outside of graphs.'
                             ELSE
                                 ': capture the steps as graphs (without --enforce-eager in vLLM, '
                                 || 'without --disable-cuda-graph in SGLang).'
