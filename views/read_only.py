@@ -15,6 +15,9 @@ READS = ("SELECT", "EXPLAIN")
 _WRITES = re.compile(r'"type":\s*"(\w+)_QUERY_NODE"')
 
 
+_NO_STATEMENT = "the SQL has no statement"
+
+
 class StatementError(ViewError):
     """The SQL is not one read-only statement. The message is meant for a person."""
 
@@ -30,7 +33,7 @@ def check_reads_only(sql: str, con: duckdb.DuckDBPyConnection) -> bool:
     """
     statements = con.extract_statements(sql)
     if not statements:
-        raise StatementError("the SQL has no statement")
+        raise StatementError(_NO_STATEMENT)
     if len(statements) > 1:
         raise StatementError(f"found {len(statements)} statements; a query is one statement")
     kind = statements[0].type.name
@@ -78,6 +81,9 @@ def without_end(sql: str) -> str:
     """Return a statement without the semicolons at its end, and the comments beside them.
 
     DuckDB puts the text of a relation into a subquery as it is.
+
+    Raises:
+        StatementError: There is nothing else: DuckDB would return None.
     """
     text = sql.encode()  # the positions of tokens are bytes
     end = len(text)
@@ -85,4 +91,6 @@ def without_end(sql: str) -> str:
         if kind != duckdb.token_type.comment and text[start : start + 1] != b";":
             break
         end = start
+    else:
+        raise StatementError(_NO_STATEMENT)
     return sql if b";" not in text[end:] else text[:end].decode()

@@ -203,6 +203,7 @@ class Warehouse:
 
         Raises:
             ArgumentError: An argument of a view is passed with ``=`` instead of ``:=``.
+            StatementError: There is no statement.
         """
         check_named_arguments(query, self.registry)
         return self._query(query, params, variables=variables_of_caller(query))

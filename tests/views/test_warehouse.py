@@ -19,6 +19,7 @@ import pytest
 import tracewh
 from bench.draw_nsys import draw
 from tracewh.views.database import write_database
+from tracewh.views.read_only import StatementError
 from tracewh.views.registry import ArgumentError, UnknownViewError, installed
 from tracewh.views.sql_mistakes import check_named_arguments
 from tracewh.views.warehouse import SLOW_OPTIMIZER, listed, plan_without
@@ -188,6 +189,14 @@ def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
         ).fetchall() == [("runs",)]
         listed = {name for (name,) in warehouse.sql("SHOW TABLES").fetchall()}
         assert listed == set(warehouse.tables)
+
+
+@pytest.mark.parametrize("nothing", ["", " ; ", "-- a comment\n", "/* a comment */;"])
+def test_sql_without_a_statement_is_refused(root: Path, nothing: str) -> None:
+    with tracewh.open(root) as warehouse:
+        for run in (warehouse.sql, warehouse.rows):
+            with pytest.raises(StatementError, match="^the SQL has no statement$"):
+                run(nothing)
 
 
 def test_a_query_finds_the_variables_of_its_caller_alone(root: Path) -> None:
