@@ -165,7 +165,7 @@ def killable(tidy: Callable[[], None]) -> Iterator[None]:
     """End the process on an interrupt within this context, even if DuckDB does not notice it.
 
     DuckDB checks for interrupts between pieces of work, and one function call may take hours. The main
-    thread has a second to end by itself; a second interrupt ends the process at once.
+    thread has a second to end by itself; a second interrupt and SIGTERM end the process at once.
 
     Args:
         tidy: Removes temporary files before the process ends.
@@ -173,9 +173,15 @@ def killable(tidy: Callable[[], None]) -> Iterator[None]:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    terminates = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if terminates:  # the watcher learns only of signals that have a handler
+        signal.signal(signal.SIGTERM, lambda *_: None)
 
     def watch() -> None:
         while received := os.read(reading, 1):
+            if terminates and received[0] == signal.SIGTERM:
+                tidy()
+                os._exit(TERMINATED)
             if received[0] != signal.SIGINT:
                 continue
             again, _, _ = select.select([reading], [], [], 1)
@@ -190,6 +196,8 @@ def killable(tidy: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
+        if terminates:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.set_wakeup_fd(before)
         os.close(writing)
         watcher.join()

@@ -51,9 +51,17 @@ def test_an_interrupt_is_one_line_and_130(warehouse: Path) -> None:
     assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
 
 
-@pytest.mark.parametrize("interrupts", [1, 2])
-def test_an_interrupt_ends_what_duckdb_does_not_notice(
-    warehouse: Path, tmp_path: Path, interrupts: int
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [
+        ([signal.SIGINT], 130, b"tracewh: interrupted\n"),
+        ([signal.SIGINT] * 2, 130, b"tracewh: interrupted\n"),
+        ([signal.SIGTERM], 143, b""),
+    ],
+    ids=["SIGINT", "SIGINT twice", "SIGTERM"],
+)
+def test_a_signal_ends_what_duckdb_does_not_notice(
+    warehouse: Path, tmp_path: Path, sent: list[signal.Signals], code: int, said: bytes
 ) -> None:
     """One function call that takes minutes; nothing is left behind."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -63,10 +71,10 @@ def test_an_interrupt_ends_what_duckdb_does_not_notice(
     used = _cpu_seconds(process)
     while _cpu_seconds(process) < used + 0.3:
         time.sleep(0.01)
-    for _ in range(interrupts):
-        process.send_signal(signal.SIGINT)
+    for each in sent:
+        process.send_signal(each)
     out, err = process.communicate(timeout=120)
-    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
+    assert (process.returncode, out, err) == (code, b"", said)
     assert list(tmp_path.iterdir()) == []
 
 
