@@ -34,6 +34,9 @@ PACKAGE = Path(__file__).parents[1]
 #: The macro that lists the views. It is generated from the headers.
 LISTING = "views"
 
+#: The parameter of all views that test differences. It is a probability.
+LEVEL = "alpha"
+
 __all__ = ["ArgumentError", "Call", "Registry", "UnknownViewError", "ViewError", "installed"]
 
 
@@ -46,7 +49,7 @@ class UnknownViewError(ViewError):
 
 
 class ArgumentError(ViewError):
-    """The view has no such parameter, or the value has the wrong type."""
+    """The view has no such parameter, or the value does not fit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +279,7 @@ class Registry:
 
         Raises:
             UnknownViewError: See `get`.
-            ArgumentError: An argument is unknown, missing, or of the wrong type.
+            ArgumentError: An argument is unknown, missing, of the wrong type, or no probability where it is one.
         """
         view = self.get(name, version)
         types = {param.name: param.type for param in view.params}
@@ -294,6 +297,10 @@ class Registry:
             except ConversionError:
                 message = f"{view.object_name}: {given} is {types[given]}, got {value!r}"
                 raise ArgumentError(message) from None
+            level = values[given]
+            if given == LEVEL and level is not None and not 0 < level < 1:
+                message = f"{view.object_name}: {given} lies between 0 and 1, got {value!r}"
+                raise ArgumentError(message)
         inside = ", ".join(f"{name} := {literal(v, types[name])}" for name, v in values.items())
         return Call(view, f"FROM {view.object_name}({inside})", values)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tracewh.views import HeaderError, Registry, ViewError
+from tracewh.views.registry import LEVEL, ArgumentError, installed
 from tracewh.views.spec import Spec, parse
 
 VIEW = """\
@@ -272,6 +273,17 @@ def test_message(name: str, version: int | None, arguments: dict[str, Any], mess
     with pytest.raises(ViewError) as caught:
         Registry.of(specs()).call(name, version, **arguments)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.5, "2", "nan"])
+def test_a_level_of_significance_is_a_probability(value: object) -> None:
+    views = [view.name for view in installed().newest() if LEVEL in {p.name for p in view.params}]
+    assert views
+    for name in views:
+        required = {p.name: "x" for p in installed().get(name).params if p.required}
+        with pytest.raises(ArgumentError) as caught:
+            installed().call(name, **required, alpha=value)
+        assert str(caught.value) == f"{name}_v1: alpha lies between 0 and 1, got {value!r}"
 
 
 @pytest.mark.parametrize(
