@@ -2,10 +2,11 @@
 -- since: 0.1
 -- summary: Waits for device work: which call on the host, or which work behind an event, waited for what.
 -- grain: one row per call or work that waited and work that it may have waited for
+-- uses: is_host_wait
 --
 -- If the device recorded its synchronisations, they tell on which stream a call waited, or after which
 -- call an event was recorded. The wait is for the work launched last on that stream, and a waiting stream
--- waits before the work launched on it next. Other calls with Synchronize in their name wait for
+-- waits before the work launched on it next. Other calls in which the host waits (is_host_wait) wait for
 -- what ended last on any stream, of their device if that is recorded. A copy waits for itself, if it
 -- takes any time.
 --
@@ -30,7 +31,7 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
             d.stream_id,
             try_cast(d.args ->> '$.wait_on_stream' AS BIGINT) AS awaited_stream_id,
             c.event_id AS call_id,
-            contains(c.name, 'Synchronize') AS blocks,
+            is_host_wait(c.name) AS blocks,
             c.start_ns,
             c.end_ns,
             r.start_ns AS record_ns
@@ -98,7 +99,7 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
             FROM query_table(calls) AS c
             LEFT JOIN _syncs AS s ON c.trace = s.trace AND c.event_id = s.call_id
             WHERE
-                contains(c.name, 'Synchronize')
+                is_host_wait(c.name)
                 AND NOT coalesce(s.record_ns IS NOT NULL OR s.name = 'Stream Sync', FALSE)
         ) AS c
         ASOF INNER JOIN _ends AS e

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Operators, calls, data loading and steps of threads, as a replay of their traces needs them.
 -- grain: one row per event
--- uses: first_id, is_wanted, trace_names
+-- uses: first_id, is_host_wait, is_wanted, trace_names
 --
 -- Annotations and Python frames tell where a program is, not that it works. Only steps and data loading
 -- are taken of them.
@@ -38,7 +38,7 @@ CREATE MACRO replay_events(
             OR starts_with(h.name, 'enumerate(DataPipe)#') AS is_loading,
             CASE
                 WHEN contains(h.name, 'DeviceSynchronize') THEN 'device'
-                WHEN contains(h.name, 'Synchronize') THEN 'stream'
+                WHEN is_host_wait(h.name) THEN 'stream'
             END AS waits_for,
             h.category = 'user_annotation' AS is_annotation,
             h.start_ns,

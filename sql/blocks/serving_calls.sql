@@ -2,10 +2,10 @@
 -- since: 0.1
 -- summary: Runtime and driver calls in serving steps.
 -- grain: one row per call that starts in a serving step, on the thread of the step
--- uses: first_id, is_wanted, trace_key, trace_names
+-- uses: first_id, is_host_wait, is_wanted, trace_key, trace_names
 --
 -- A call launches if its name has Launch or a device event belongs to it. It blocks if it waits for the
--- device (Synchronize), or copies and returns only when that is done.
+-- device (is_host_wait), or copies and returns only when that is done.
 --
 -- params
 --   name     type     unit  default  meaning
@@ -59,7 +59,7 @@ CREATE MACRO serving_calls(
         c.duration_ns,
         contains(c.name, 'GraphLaunch') AS is_graph,
         contains(c.name, 'Launch') AS is_launch,
-        contains(c.name, 'Synchronize')
+        is_host_wait(c.name)
         OR contains(c.name, 'emcpy') AND NOT contains(c.name, 'Async') AS blocks
     FROM _calls AS c
     ASOF INNER JOIN _steps AS s ON c.lane = s.lane AND c.start_ns >= s.start_ns

@@ -2,9 +2,9 @@
 -- since: 0.1
 -- summary: Calls in the steps of a trace in which the host waited for the device.
 -- grain: one row per trace with such calls in steps that are not tail steps
--- uses: is_wanted
+-- uses: is_host_wait, is_wanted
 --
--- Runtime and driver calls of all devices count if they have Synchronize in their name and start inside
+-- Runtime and driver calls of all devices count if the host waits in them (is_host_wait), and if they start inside
 -- a step as recorded. The profiler's own waits lie between steps.
 --
 -- params
@@ -43,7 +43,7 @@ CREATE MACRO step_synchronizations(
                 h.run = s.run AND h.worker = s.worker AND h.span = s.span
                 AND h.start_ns >= s.start_ns AND h.start_ns < s.end_ns
         WHERE
-            contains(h.name, 'Synchronize')
+            is_host_wait(h.name)
             AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),

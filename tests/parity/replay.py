@@ -138,7 +138,7 @@ class Replay:
             self.nodes += pair
         self.blocking = []
         for event in self.events:
-            if event.is_call and "Synchronize" in event.name:
+            if event.is_call and ("Synchronize" in event.name or event.name == "synchronizeStream"):
                 self.nodes.append(Node(event.start, event.lane, 2, event.id, kind="call"))
             elif event.id in self.calls and any(
                 w.kind == "memcpy" and w.end <= event.end for w in self.of_call[event.id]

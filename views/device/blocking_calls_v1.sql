@@ -7,13 +7,14 @@
 -- order: duration_us DESC, run, worker, span, rule, event_id, device_event_id
 -- carries: spark
 -- empty: No call was found for which the host waits for the device.
--- uses: checked_choice, is_wanted
+-- uses: checked_choice, is_host_wait, is_wanted
 -- example: samples --run resnet_gpu_workers_0 --span 1 --limit 4
 -- reading: Copies of memory that is not pinned make the host wait until they are done.
 --
 -- The rules are those of Nsight Systems, which call them as follows:
 --
---     synchronization    cuda_api_sync: a call with Synchronize in its name. duration_us is that of the call.
+--     synchronization    cuda_api_sync: a call in which the host waits for the device, such as
+--                        cudaStreamSynchronize. duration_us is that of the call.
 --     blocking_copy      cuda_memcpy_sync: a copy by a call that returns only when the copy is done. Copies of
 --                        64,000 bytes or less to the device, and copies within a device, do not block.
 --     pageable_copy      cuda_memcpy_async: a copy by an asynchronous call with pageable memory at one end.
@@ -60,7 +61,7 @@ CREATE MACRO blocking_calls_v1(
             h.event_id,
             h.name,
             contains(h.name, 'Async') AS is_async,
-            contains(h.name, 'Synchronize') AS is_synchronization,
+            is_host_wait(h.name) AS is_synchronization,
             h.op_id,
             h.start_ns,
             h.duration_ns,

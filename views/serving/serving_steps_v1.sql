@@ -77,7 +77,7 @@
 --   device_events             BIGINT   -     Number of kernels, copies and memsets.
 --   launch_calls              BIGINT   -     Number of calls that launched, other than blocking ones.
 --   launch_us                 DOUBLE   us    Time in these calls.
---   blocking_calls            BIGINT   -     Number of calls that wait for the device: Synchronize, and copies that return when done.
+--   blocking_calls            BIGINT   -     Number of calls that wait for the device, such as cudaStreamSynchronize, and copies that return when done.
 --   blocking_us               DOUBLE   us    Time in these calls.
 --   blocking_call             VARCHAR  -     Name of the longest of them.
 --   graph_launches            BIGINT   -     Number of graph launches.
