@@ -54,10 +54,11 @@ def text(
 
 
 def _rows(comparison: Comparison, only_significant: bool, longest: int) -> list[tuple[str, ...]]:
-    """Return the cells of the table, with names of operators and kernels no longer than that."""
+    """Return the cells of the table, with names of blocks, operators and kernels no longer than that."""
     rows: list[tuple[str, ...]] = [HEADINGS]
     rows += map(_cells, _steps(comparison, FEW, only_significant))
-    rows += map(_cells, _blocks(comparison, FEW))
+    if blocks := _blocks(comparison, FEW):
+        rows += [_cells(blocks[0]), *_shortened(blocks[1:], longest)]
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         lines = _kept(found(comparison), FEW, only_significant)
         rows += [(f"{title}, {_scope(comparison)}", *[""] * 5)] if lines else []
@@ -199,7 +200,7 @@ def _counts(comparison: Comparison) -> str:
     if not comparison.has_steps:
         return ""
     counts = [comparison.overview[f"{side}_steps"] for side in ("baseline", "experiment")]
-    return f" ({counts[0]} and {counts[1]} steps)"
+    return " (one step each)" if counts == [1, 1] else f" ({counts[0]} and {counts[1]} steps)"
 
 
 def _scope(comparison: Comparison) -> str:

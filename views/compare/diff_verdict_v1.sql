@@ -8,7 +8,7 @@
 -- order: list_position(['headline', 'figure', 'change'], part), position
 -- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, device_words, graph_launches, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
--- reading: A step is a tenth shorter, which may be noise. The data loader takes less time, and other host work takes more.
+-- reading: A step is a tenth shorter, which may be noise. The data loader takes less time, and operators take more.
 --
 -- `tracewh diff` and the page of `tracewh report --baseline` begin with these rows. There are three parts:
 --
@@ -181,7 +181,7 @@ CREATE MACRO diff_verdict_v1(
             ('communication', 'communication', 'communication', FALSE),
             ('runtime', 'runtime calls', 'runtime calls', TRUE),
             ('dataloader', 'data loader', 'the data loader', FALSE),
-            ('cpu_exec', 'other host work', 'other host work', FALSE),
+            ('cpu_exec', 'operators', 'operators', TRUE),
             ('other', 'nothing recorded', 'time in which nothing was recorded', FALSE)
         ) AS p (category, title, subject, is_plural)
     ),
@@ -347,10 +347,15 @@ CREATE MACRO diff_verdict_v1(
                             CASE
                                 WHEN s.in_baseline
                                     THEN
-                                        s.baseline_steps
-                                        || ' and '
-                                        || s.experiment_steps
-                                        || ' steps'
+                                        CASE
+                                            WHEN s.baseline_steps = 1 AND s.experiment_steps = 1
+                                                THEN 'one step each'
+                                            ELSE
+                                                s.baseline_steps
+                                                || ' and '
+                                                || s.experiment_steps
+                                                || ' steps'
+                                        END
                             END,
                             'p = ' || format('{:.2g}', s.p_value),
                             CASE
