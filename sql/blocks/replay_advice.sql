@@ -77,8 +77,8 @@ CREATE MACRO replay_advice(
             WHEN 1 THEN 'With a free data loader'
             WHEN 2 THEN 'With launches that take no time'
             WHEN 3 THEN 'With collectives that take no time and never wait'
-            WHEN 4 THEN 'With half the time of all device work'
-            ELSE 'With half the time of the host'
+            WHEN 4 THEN 'With all device work twice as fast'
+            ELSE 'With a host twice as fast'
         END
         || ' a step would take ' || as_time(g.new_drained_us)
         || CASE
