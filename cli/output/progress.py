@@ -115,7 +115,7 @@ def describe_result(result: FileResult) -> str:
     events = f"{result.events:,} event{'' if result.events == 1 else 's'}"
     return (
         f"{source}: ingested {events}{skipped}, "
-        f"{format_bytes(result.source_bytes)} as {format_bytes(result.stored_bytes)}, in {result.seconds:.2f} s"
+        f"{format_bytes(result.source_bytes)} stored as {format_bytes(result.stored_bytes)}, in {result.seconds:.2f} s"
     )
 
 

@@ -57,7 +57,7 @@ def test_ingest_takes_in_skips_and_refuses(tracewh: Command, logs: Path, tmp_pat
         str(logs / "tuned/host_1.pt.trace.json.gz"),
     ]
     assert all(
-        re.search(r": ingested 1 event, [\d.]+ k?B as [\d.]+ kB, in [\d.]+ s$", line)
+        re.search(r": ingested 1 event, [\d.]+ k?B stored as [\d.]+ kB, in [\d.]+ s$", line)
         for line in lines
     )
     assert re.match(r"tracewh: 2 ingested; 2 events in [\d.]+ s \([\d,]+/s\), ", total)
