@@ -61,7 +61,9 @@ def reasons(
     selected = _selected(traces, arguments)
     if excluding := _excluding(run_view, view, arguments, others):
         options = " and ".join(
-            f"--{name.replace('_', '-')} {arguments[name]}" for name in excluding
+            f"--{name.replace('_', '-')}"
+            + ("" if arguments[name] is True else f" {arguments[name]}")  # a flag has no value
+            for name in excluding
         )
         explains = any(f"{{{name}}}" in view.empty for name in excluding)
         hints = _advised(run_view, why, selected, arguments).values() if explains else ()

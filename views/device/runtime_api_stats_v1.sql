@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
--- empty: No such call was recorded: {record calls}. Only Nsight Systems records those of the operating system, with --trace=osrt.
+-- empty: No call of the runtime, the driver or the operating system was recorded: {record calls}. Only Nsight Systems records those of the operating system, with --trace=osrt.
 -- uses: checked_choice, is_wanted, percentage
 -- example: samples --run gpt_eager --limit 6
 -- reading: Launches of kernels take 86 % of the time in these calls, 9 us each.

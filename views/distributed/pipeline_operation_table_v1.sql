@@ -5,7 +5,7 @@
 -- grain: one row per operation of a step and rank
 -- distributes: run
 -- order: run, span, step, dp_rank, stage, start_ts, optype, seq_id
--- empty: No trace has an annotation such as PP:2F0 or PP:2RECV_F0: torch.distributed.pipelining writes them for schedules with several stages per rank, such as Interleaved1F1B. If there are some, the job is refused for the reason below.
+-- empty: No trace has an annotation such as PP:2F0 or PP:2RECV_F0: torch.distributed.pipelining writes them for schedules with several stages per rank, such as Interleaved1F1B. If a trace has one, a line below says why the view refuses the job.
 -- notes: pipeline_table_notes
 -- uses: traced_operations
 -- example: drawn

@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name, category
 -- carries: spark
--- empty: No range was recorded: {record operators}; or {record ranges}.
+-- empty: No range was recorded. For operators, {record operators}. For other ranges: {record ranges}.
 -- uses: checked_choice, is_known_category, is_wanted, percentage
 -- example: samples --run resnet_workers_0 --span 1 --category user_annotation --limit 6
 --
