@@ -33,7 +33,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
     "Devices": {
         "Busy and idle time": ("device_activity", "gpu_time"),
         "Reasons for idle streams": ("idle_time",),
-        "Utilisation, SM efficiency, occupancy": ("gpu_summary",),
+        "Utilization, SM efficiency, occupancy": ("gpu_summary",),
         "Queue of a stream": ("queue_changes",),
         "Bandwidth of copies": ("bandwidth_pieces",),
         "Counters of a kernel": ("profiled_kernels",),

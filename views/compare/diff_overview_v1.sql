@@ -1,7 +1,7 @@
 -- view: diff_overview
 -- version: 1
 -- since: 0.1
--- summary: Two runs at a glance: devices, step length, utilisation and memory.
+-- summary: Two runs at a glance: devices, step length, utilization and memory.
 -- grain: one row
 -- distributes: warehouse
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
@@ -49,7 +49,7 @@
 --   step_significant                   BOOLEAN  -      Whether the p-value is below alpha; NULL if there are too few steps to tell.
 --   baseline_gpu_utilization_pct       DOUBLE   pct    Share of the time in which a kernel ran, as in gpu_summary, in the baseline.
 --   experiment_gpu_utilization_pct     DOUBLE   pct    The same in the experiment.
---   delta_gpu_utilization_pct          DOUBLE   pct    Difference in utilisation.
+--   delta_gpu_utilization_pct          DOUBLE   pct    Difference in utilization.
 --   delta_gpu_utilization_pct_pct      DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_est_sm_efficiency_pct     DOUBLE   pct    Share of the multiprocessors in use, as in gpu_summary, in the baseline.
 --   experiment_est_sm_efficiency_pct   DOUBLE   pct    The same in the experiment.

@@ -1,26 +1,26 @@
 -- view: low_utilization_periods
 -- version: 1
 -- since: 0.1
--- summary: Periods in which a device had little to do, the least utilised first.
+-- summary: Periods in which a device had little to do, the least utilized first.
 -- grain: one row per period
 -- distributes: trace
 -- order: utilization_pct, run, worker, span, device_id, start_ns
 -- carries: spark
 -- needs: no_device_events
--- empty: No part of the recording has a utilisation below {below_pct} %.
+-- empty: No part of the recording has a utilization below {below_pct} %.
 -- uses: device_key, device_trace_names, is_wanted, percentage
 -- example: samples --run gpt_eager
 -- reading: These periods make up 62 of the 72 ms. In none of them is the device more than 34 % busy.
 --
 -- The time of a device, from the start of its first work to the end of its last, is cut into `chunks` parts
--- of one length; the last one is shorter where the length does not divide. The utilisation of a part is the
+-- of one length; the last one is shorter where the length does not divide. The utilization of a part is the
 -- sum of the durations of kernels, copies and memsets in it, in percent of its length. Parts below the
 -- limit that follow one another make one period. Work that runs at once counts several times, so a
--- utilisation can be above 100 %.
+-- utilization can be above 100 %.
 --
--- A limit of more than a hundred, as `below_pct := 1e9`, gives one row per device: its utilisation.
+-- A limit of more than a hundred, as `below_pct := 1e9`, gives one row per device: its utilization.
 --
--- The rule is gpu_time_util of Nsight Systems, with the same defaults. utilization_series has the utilisation
+-- The rule is gpu_time_util of Nsight Systems, with the same defaults. utilization_series has the utilization
 -- in all intervals, by the definition of the TensorBoard profiler plugin. gpu_gaps has the gaps between
 -- two pieces of work.
 --
@@ -28,7 +28,7 @@
 --   run, worker, span
 --   name       type     unit  default  meaning
 --   chunks     INTEGER  -     30       Number of parts, 1 to 1000000.
---   below_pct  DOUBLE   pct   50       Parts with a utilisation below this are reported.
+--   below_pct  DOUBLE   pct   50       Parts with a utilization below this are reported.
 -- columns
 --   run, worker, span
 --   name             type     unit  meaning
@@ -128,7 +128,7 @@ CREATE MACRO low_utilization_periods_v1(
         WHERE w.end_ns > w.start_ns
     ),
 
-    utilised AS (
+    utilized AS (
         SELECT
             p.run,
             p.worker,
@@ -164,7 +164,7 @@ CREATE MACRO low_utilization_periods_v1(
             u.place - row_number() OVER (
                 PARTITION BY u.run, u.worker, u.span, u.device_id ORDER BY u.place
             ) AS period
-        FROM utilised AS u
+        FROM utilized AS u
         WHERE percentage(u.busy_ns, u.end_ns - u.start_ns) < below_pct
     ),
 

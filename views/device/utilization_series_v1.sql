@@ -1,7 +1,7 @@
 -- view: utilization_series
 -- version: 1
 -- since: 0.1
--- summary: Utilisation of each device over time, in intervals of equal length.
+-- summary: Utilization of each device over time, in intervals of equal length.
 -- grain: one row per interval and device of a trace that ran a kernel
 -- distributes: trace
 -- order: run, worker, span, device_id, start_ns

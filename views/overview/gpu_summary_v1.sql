@@ -1,7 +1,7 @@
 -- view: gpu_summary
 -- version: 1
 -- since: 0.1
--- summary: Utilisation, SM efficiency, occupancy and tensor core use of each device.
+-- summary: Utilization, SM efficiency, occupancy and tensor core use of each device.
 -- grain: one row per trace and device that ran a kernel
 -- distributes: trace
 -- order: run, worker, span, device_id
@@ -16,7 +16,7 @@
 -- extended to the device work that they launched, and tail steps are left out. Kernels are cut to the
 -- window. Collectives count as kernels; copies and memsets do not.
 --
--- Utilisation is the share of time in which any kernel ran. SM efficiency is how much of the device the
+-- Utilization is the share of time in which any kernel ran. SM efficiency is how much of the device the
 -- kernels could use: at each instant, the sum of the blocks per multiprocessor of all running kernels, at
 -- most 1. Achieved occupancy is the occupancy that the launch allows, weighted by time.
 --

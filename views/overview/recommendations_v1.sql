@@ -45,8 +45,8 @@
 --                                above 50 %; needs 100 launches
 --     device_gaps                share of the time from a GPU's first work to its last that it is idle for
 --                                more than 500 us at a stretch, above 10 %
---     low_gpu_utilization        utilisation of the least busy GPU, below 50 %
---     low_utilization_periods    share of the same time in intervals with a utilisation below 50 %, above
+--     low_gpu_utilization        utilization of the least busy GPU, below 50 %
+--     low_utilization_periods    share of the same time in intervals with a utilization below 50 %, above
 --                                10 %; the intervals are those of utilization_series, and only GPUs with
 --                                50 % or more on average are checked
 --     memory_growth              bytes by which the allocated memory of a device grows per step, above 1 MiB, if
