@@ -159,7 +159,8 @@ class Registry:
             name, version = pinned[1], int(pinned[2])
         versions = {view.version: view for view in self._views if view.name == name}
         if not versions:
-            raise UnknownViewError(f"no view named {name!r}{did_you_mean(name, self._newest)}")
+            hint = did_you_mean(name, self._newest) or "; `tracewh views` lists the views"
+            raise UnknownViewError(f"no view named {name!r}{hint}")
         wanted = max(versions) if version is None else version
         if wanted not in versions:
             have = ", ".join(f"v{number}" for number in sorted(versions))

@@ -271,7 +271,11 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     if context is None:
         return message
-    option = getattr(error, "option_name", "").lstrip("-").upper()
+    given = getattr(error, "option_name", "")
+    commands = getattr(context.command, "commands", {}).values()
+    if given in [name for command in commands for param in command.params for name in param.opts]:
+        message += f"; options follow the command: {context.command_path} COMMAND {given} ..."
+    option = given.lstrip("-").upper()
     arguments = [p.metavar for p in context.command.params if p.param_type_name == "argument"]
     if option in arguments:
         message += f"; it is an argument: {' '.join([context.command_path, *arguments])}"

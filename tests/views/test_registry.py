@@ -251,7 +251,7 @@ def test_sql_that_duckdb_refuses_names_its_file() -> None:
     ("name", "version", "arguments", "message"),
     [
         ("gasp", None, {}, "no view named 'gasp'; did you mean 'gaps'?"),
-        ("nothing_like_it", None, {}, "no view named 'nothing_like_it'"),
+        ("nothing_like_it", None, {}, "no view named 'nothing_like_it'; `tracewh views` lists the views"),
         ("gaps", 9, {}, "gaps has no v9; there is v1"),
         ("gaps_v9", None, {}, "gaps has no v9; there is v1"),
         ("gaps", "1", {}, "gaps has no version '1'; there is v1"),

@@ -21,7 +21,7 @@ READS = (
     ("words", "code", "message"),
     [
         ("show step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
-        ("show zzz", 2, "no view named 'zzz'"),
+        ("show zzz", 2, "no view named 'zzz'; `tracewh views` lists the views"),
         ("show step_breakdown --version 99", 2, "step_breakdown has no v99; there is v1"),
         ("show step_breakdown --version x", 2, "--version takes a whole number of at least 1, not 'x'"),
         ("show step_breakdown --step x", 2, "step_breakdown_v1: step is BIGINT, got 'x'"),
@@ -84,6 +84,8 @@ READS = (
             "got unexpected extra argument(s) (more)\nTry 'tracewh show step_breakdown --help'.",
         ),
         ("ingst", 2, "no such command 'ingst'. Did you mean 'ingest'?\nTry 'tracewh --help'."),
+        ("-w wh runs", 2, "no such option: -w; options follow the command: tracewh COMMAND -w ...\nTry 'tracewh --help'."),
+        ("--what runs", 2, "no such option: --what\nTry 'tracewh --help'."),
         ("verdict", 2, "no such command 'verdict'; it is a view: tracewh show verdict\nTry 'tracewh --help'."),
         ("ingest", 2, "missing argument 'PATH'\nTry 'tracewh ingest --help'."),
         ("drop", 2, "missing argument 'RUN'; `tracewh runs` lists the runs\nTry 'tracewh drop --help'."),
