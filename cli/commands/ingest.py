@@ -170,13 +170,15 @@ def _problem(result: FileResult) -> str:
 
 
 def _by_run(results: list[FileResult]) -> list[str]:
-    """Return a row per run; nothing if there are many, because `tracewh runs` lists them."""
+    """Return a row per run, or, if there are many, the command that lists them."""
     runs: dict[str, list[FileResult]] = {}
     for result in results:
         if result.run is not None:
             runs.setdefault(result.run, []).append(result)
-    if not runs or len(runs) > MOST_RUNS:
+    if not runs:
         return []
+    if len(runs) > MOST_RUNS:
+        return [f"{len(runs):,} runs; `tracewh runs` lists them"]
     return _table(
         {
             "run": list(runs),

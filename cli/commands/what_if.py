@@ -118,8 +118,9 @@ def page_lines(page: Page, trace: ReportTrace, rows: Sequence[Row]) -> Iterator[
         shown = [{**row, "step": str(row["step"])} for row in steps[:MOST_STEPS]]
         columns = STEPS if page.width >= BESIDE else {n: t for n, t in STEPS.items() if n in FEWER}
         yield from _table(page, [*shown, {**mean, "step": "mean"}], columns)
-        if len(steps) > MOST_STEPS:
-            yield from page.wrap(f"{len(steps) - MOST_STEPS:,} more steps: --format csv", code="2")
+        if rest := max(len(steps) - MOST_STEPS, 0):
+            left_out = f"{rest:,} more step{'s' * (rest > 1)}; --format csv prints every step"
+            yield from page.wrap(left_out, code="2")
         yield ""
         told = (
             DRAINED if page.width < BESIDE else f"host: length of the step on its thread. {DRAINED}"

@@ -101,7 +101,9 @@ def test_ingest_writes_a_line_per_file_whatever_its_name(tracewh: Command, tmp_p
     ]
 
 
-def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_path: Path) -> None:
+def test_ingest_lists_problems_first_and_each_file_once(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logs = tmp_path / "logs"
     event = (
         '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}'
@@ -125,6 +127,9 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_pa
         "ingest", logs, "-w", tmp_path / "wh", "--format", "csv", "-o", tmp_path / "all.csv"
     )
     assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 13)
+    monkeypatch.setattr("tracewh.cli.commands.ingest.MOST_RUNS", 10)
+    done = tracewh("ingest", logs, "-w", tmp_path / "wh")
+    assert done.out.endswith("\n\n11 runs; `tracewh runs` lists them\n")
 
 
 def test_ingest_says_how_to_merge_the_files_of_many_traces(

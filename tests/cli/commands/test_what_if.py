@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tracewh.cli.commands import what_if
 
 # The host takes half: the launch is 100 ns in, the kernel starts 200 ns later, as recorded, and ends at 800.
 PAGE = """\
@@ -31,6 +32,14 @@ def test_a_page(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("what-if", "base", "host x0.5")
     assert (done.code, done.err) == (0, "")
     assert done.out.replace("─", "-") == PAGE
+
+
+def test_steps_that_do_not_fit_are_counted(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_if, "MOST_STEPS", 0)
+    lines = tracewh("what-if", "base", "host x0.5").out.splitlines()
+    assert "1 more step; --format csv prints every step" in lines
 
 
 def test_a_change_of_devices_names_nothing_on_the_host(tracewh: Command, warehouse: Path) -> None:
