@@ -27,10 +27,10 @@
 --   parent_id           BIGINT   -     Operator that takes its output; NULL for the last one.
 --   workers             BIGINT   -     Threads or processes that work on it; 0 if the training process does it itself.
 --   queue_capacity      BIGINT   -     Batches or samples that its output queue holds; NULL if it has none.
---   queue_samples       BIGINT   -     How often the queue was looked at.
+--   queue_samples       BIGINT   -     Number of samples of the queue.
 --   mean_queue_size     DOUBLE   -     Mean number of batches or samples in the queue.
 --   queue_used_pct      DOUBLE   pct   mean_queue_size in percent of queue_capacity.
---   queue_empty_pct     DOUBLE   pct   How often the queue was empty.
+--   queue_empty_pct     DOUBLE   pct   Share of these samples in which the queue was empty.
 --   queue_full_pct      DOUBLE   pct   How often it was full.
 --   batches             BIGINT   -     Batches that were timed; NULL if its time was not recorded.
 --   time_per_batch_us   DOUBLE   us    Mean time per batch.

@@ -36,7 +36,7 @@
 --   rule             VARCHAR  key    The rule that found the call.
 --   event_id         BIGINT   key    The call in host_events.
 --   name             VARCHAR  -      Name of the call.
---   operation        VARCHAR  -      Name of the copy or memset; NULL for a synchronization, as all columns of the device.
+--   operation        VARCHAR  -      Name of the copy or memset; NULL for a synchronization, like all columns of the device.
 --   operator         VARCHAR  -      Operator or annotation directly around the call; NULL if there is none.
 --   bytes            BIGINT   bytes  Size of the copy or memset.
 --   duration_us      DOUBLE   us     Duration of the copy or memset, or of the synchronization.

@@ -33,7 +33,7 @@
 --   device_id         INTEGER  key   Number of the device on its host.
 --   tid               VARCHAR  key   Thread of the call.
 --   calls             BIGINT   -     Number of kernels.
---   queued            BIGINT   -     Number of kernels that start when their call has ended.
+--   queued            BIGINT   -     Number of kernels that start at the end of their call, or later.
 --   total_us          DOUBLE   us    Sum of the total times.
 --   mean_total_us     DOUBLE   us    Mean total time.
 --   mean_call_us      DOUBLE   us    Mean call time.
@@ -51,7 +51,7 @@
 --   max_call_us       DOUBLE   us    Longest call time.
 --   max_queue_us      DOUBLE   us    Longest queue time.
 --   max_kernel_us     DOUBLE   us    Longest kernel time.
---   stddev_total_us   DOUBLE   us    Sample standard deviation of the total times; NULL for one kernel, as the next ones.
+--   stddev_total_us   DOUBLE   us    Sample standard deviation of the total times; NULL for one kernel, like the next three columns.
 --   stddev_call_us    DOUBLE   us    Sample standard deviation of the call times.
 --   stddev_queue_us   DOUBLE   us    Sample standard deviation of the queue times.
 --   stddev_kernel_us  DOUBLE   us    Sample standard deviation of the kernel times.

@@ -17,7 +17,7 @@
 --
 -- A rank cannot leave such a collective before the last rank has entered it. So each collective gives a
 -- lowest and a highest offset. A collective that does not allow the offset is one whose rows do not belong
--- together, because the trace lacks rows. The offset is told only if three collectives, and three quarters
+-- together, because the trace lacks rows. The offset is known only if three collectives, and three quarters
 -- of all, allow it. Otherwise it is NULL, and reason says why: one of the clocks may run faster. It is also
 -- NULL for a host without such a collective in common with the host of the reference.
 --
@@ -34,7 +34,7 @@
 --   reference    VARCHAR  -     Worker with whose clock this one is compared.
 --   source       VARCHAR  -     What tells the offset: 'reference' for the reference itself, 'host' for its host, or 'collectives'; NULL if nothing does.
 --   offset_ns    BIGINT   ns    How far the clock is ahead of the reference's; negative if it is behind, NULL if that is not known.
---   spread_ns    BIGINT   ns    Median distance from the offset of the collectives that allow it; NULL unless they tell it.
+--   spread_ns    BIGINT   ns    Median distance from the offset, over the collectives that allow it; NULL unless source is 'collectives'.
 --   low_ns       BIGINT   ns    Lowest offset that all of these allow; NULL if there are none.
 --   high_ns      BIGINT   ns    Highest offset that all of these allow.
 --   collectives  BIGINT   -     Number of collectives in common with the host of the reference.

@@ -48,7 +48,7 @@
 --   bytes                     BIGINT     bytes  Sum of the known message sizes of all members.
 --   algorithm_bandwidth_gbps  DOUBLE     gbps  These bytes divided by the transfer time.
 --   bus_bandwidth_gbps        DOUBLE     gbps  The same as the load of a link; NULL if the size of the group is unknown.
---   gap                       DOUBLE     -     How many times groups with the same list differ more than members of one; NULL if it was not looked at.
+--   gap                       DOUBLE     -     How many times more the groups with the same list differ than the members of one; NULL if that was not compared.
 --   reason                    VARCHAR    -     Why the ranks are not known; NULL if they are.
 CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
     WITH

@@ -9,8 +9,8 @@
 -- uses: is_wanted, recording_hint
 -- example: samples --run ddp_gloo --worker rank0
 --
--- The advice is the same whether the trace has these data or not; trace_quality says what is missing. The words
--- in data stand in the reasons why views have no rows.
+-- The advice is the same whether the trace has these data or not; trace_quality says what is missing. The line
+-- `empty:` in the header of a view uses the words of data, e.g. {record operators}.
 --
 -- params
 --   run, worker, span

@@ -26,7 +26,7 @@
 --   tid        VARCHAR  key  Thread, or stream.
 --   process    VARCHAR  -    Label of the process in the trace, e.g. 'GPU 0', or else its name.
 --   name       VARCHAR  -    Name of the thread in the trace.
---   depths     INTEGER  -    Number of depths: how many events are open at the same time at most.
+--   depths     INTEGER  -    Number of depths: the largest number of events that are open at the same time.
 --   events     BIGINT   -    Number of events.
 --   operators  BIGINT   -    Number of operators.
 --   start_ns   BIGINT   ns   Start of the first event, nanoseconds since the epoch.

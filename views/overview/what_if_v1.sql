@@ -39,7 +39,7 @@
 --   name     type       unit  default   meaning
 --   change   VARCHAR    -     'loader'  What changes: 'kernels', 'collectives', 'operators', 'device', 'launches', 'loader', 'host', 'module' or 'line'.
 --   target   VARCHAR    -     NULL      For kernels, collectives and operators: a pattern of LIKE for their names; NULL takes all. In `changes`, operators need one. For a module its path, for a line FILE:LINE. The other changes take none.
---   factor   DOUBLE     -     0         By what their time is multiplied, less than 1e6; 0 makes it free.
+--   factor   DOUBLE     -     0         Factor that multiplies their time, less than 1e6; 0 makes it free.
 --   changes  VARCHAR[]  -     NULL      Several changes, such as ['loader free', 'host x0.5'], instead of change, target and factor.
 -- columns
 --   run, worker, span

@@ -55,7 +55,7 @@
 --   attention_pct             DOUBLE   pct   Share of attention, without writing the KV cache.
 --   gemm_pct                  DOUBLE   pct   Share of matrix products outside of experts.
 --   moe_pct                   DOUBLE   pct   Share of experts and their routing.
---   norm_pct                  DOUBLE   pct   Share of normalisation.
+--   norm_pct                  DOUBLE   pct   Share of normalization.
 --   communication_pct         DOUBLE   pct   Share of collectives.
 --   kv_cache_pct              DOUBLE   pct   Share of writing the KV cache.
 --   graph_pct                 DOUBLE   pct   Share of what graphs replayed.
