@@ -213,7 +213,12 @@ def _blocks(comparison: Comparison, most: int) -> list[Line]:
     if not comparison.blocks:
         return []
     top, *inside = (
-        (plain(row["name"]), comparison.block_change(row), "us") for row in comparison.blocks
+        (
+            "outside of blocks" if row["kind"] == "unknown" else plain(row["name"]),
+            comparison.block_change(row),
+            "us",
+        )
+        for row in comparison.blocks
     )
     moved = _kept(inside, most, False)
     name = comparison.block or "time per aligned block (one trace per run)"

@@ -267,6 +267,8 @@ def test_a_longer_recording_with_faster_steps(tracewh: Command, tmp_path: Path) 
         page = tracewh("diff", *runs, "-w", tmp_path / "wh").out
         [gemm] = [line for line in page.splitlines() if line.startswith("  gemm")]
         assert gemm.endswith(f" %  significant, but {word} per step")
+        assert re.search(r"^  outside of blocks  ", page, re.MULTILINE)
+        assert "unknown" not in page
 
 
 def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None:
