@@ -8,6 +8,7 @@ megabytes, and no Python object is created per row.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Most digits of a number in an option: a trillion rows or MB. DuckDB takes no memory limit that is much larger.
 MOST_DIGITS = 12
+#: Types of integers that Arrow writes to Parquet as another number, or as DuckDB's own bytes.
+NOT_IN_PARQUET = re.compile(r"\b(UHUGEINT|BIGNUM)\b")
 #: Warehouses of a process that ends.
 _left_open: list[Warehouse] = []
 
@@ -253,6 +256,11 @@ def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     """Write Parquet with Arrow: in DuckDB, a query may not write files, and a pipe is not a file."""
     from pyarrow.parquet import ParquetWriter
 
+    for name, kind in zip(result.columns, result.types, strict=True):
+        if found := NOT_IN_PARQUET.search(str(kind)):
+            raise CliError(
+                f"column {name}: Parquet has no integer like {found[0]}; cast that column to VARCHAR"
+            )
     rows = 0
     reader = result.to_arrow_reader()
     try:

@@ -102,6 +102,20 @@ def test_parquet_keeps_types(tracewh: Command, warehouse: Path, tmp_path: Path) 
     assert str(table.schema.field("step").type) == "int64"
 
 
+@pytest.mark.parametrize("kind", ["UHUGEINT", "BIGNUM"])
+def test_integers_that_parquet_cannot_hold_are_refused(
+    tracewh: Command, warehouse: Path, tmp_path: Path, kind: str
+) -> None:
+    # Arrow would write -1 for the largest UHUGEINT, and the bytes of a BIGNUM as DuckDB has them.
+    query = f"SELECT [{2**128 - 1}::{kind}] AS hashes"
+    done = tracewh("query", query, "--format", "parquet", "-o", tmp_path / "out.parquet")
+    assert (done.code, done.err) == (
+        1,
+        f"tracewh: column hashes: Parquet has no integer like {kind}; cast that column to VARCHAR\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_parquet_to_a_pipe_is_the_same_file(
     capsysbinary: pytest.CaptureFixture[bytes], warehouse: Path
 ) -> None:
