@@ -1,7 +1,7 @@
 """Write xlsx: one sheet with a bold header row, filters, and all rows.
 
-Excel keeps 15 digits of a number, so integers with more digits are written as text, e.g. times in
-nanoseconds. Nothing is cut: a result that exceeds the limits of a sheet or a cell is an error.
+Excel keeps 15 digits of a number, so integers and decimals with more digits are written as text, e.g. times
+in nanoseconds. Nothing is cut: a result that exceeds the limits of a sheet or a cell is an error.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from tracewh.cli.output.text_formats import BATCH_ROWS
 if TYPE_CHECKING:
     import duckdb
 
-#: Rows of a sheet and characters of a cell: Microsoft, "Excel specifications and limits".
-ROWS, CHARACTERS = 1_048_576, 32_767
+#: Rows and columns of a sheet, characters of a cell, and of the width of a column: Microsoft, "Excel
+#: specifications and limits".
+ROWS, COLUMNS, CHARACTERS, WIDTH = 1_048_576, 16_384, 32_767, 255
 EXACT = 10**15
 _OTHERWISE = "use --format csv or parquet"
 
@@ -47,14 +48,19 @@ def xlsx(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
 def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
     from xlsxwriter import Workbook
 
+    if len(result.columns) > COLUMNS:
+        raise CliError(
+            f"the result has {len(result.columns):,} columns, and an Excel sheet holds {COLUMNS:,}; "
+            f"select fewer, or {_OTHERWISE}"
+        )
     # Text stays text: a name that begins with '=' is not a formula.
     book = Workbook(file, {"constant_memory": True, "strings_to_formulas": False})
     sheet = book.add_worksheet("tracewh")
     sheet.freeze_panes(1, 0)
     bold = book.add_format({"bold": True})
     for column, name in enumerate(result.columns):
-        sheet.write_string(0, column, name, bold)
-        sheet.set_column(column, column, max(10, len(name) + 3))
+        _write_text(sheet, 0, column, name, bold)
+        sheet.set_column(column, column, min(max(10, len(name) + 3), WIDTH))
     row = 0
     try:
         for batch in read_batches(_plain(result).to_arrow_reader(BATCH_ROWS)):
@@ -77,12 +83,13 @@ def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
 def _plain(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return the result with every type but numbers and booleans converted to text.
 
+    Arrow would turn large values of a UHUGEINT into negative ones, so these become text, too.
     Columns are numbered, because DuckDB takes names that differ only in case for the same.
     """
     return result.project(
         ", ".join(
             f"#{number}"
-            if str(kind) == "BOOLEAN" or NUMERIC.fullmatch(str(kind))
+            if str(kind) == "BOOLEAN" or (NUMERIC.fullmatch(str(kind)) and str(kind) != "UHUGEINT")
             else f"CAST(#{number} AS VARCHAR)"
             for number, kind in enumerate(result.types, 1)
         )
@@ -98,14 +105,26 @@ def _write(sheet: Any, row: int, column: int, value: Any, name: str) -> None:
         sheet.write_number(row, column, value)
     else:
         text = str(value)
-        if len(text) > CHARACTERS:
+        length = len(text.encode("utf-16-le")) // 2  # as Excel counts: an emoji has two
+        if length > CHARACTERS:
             raise CliError(
-                f"row {row:,}, column {name}: the text has {len(text):,} characters, and an Excel cell "
+                f"row {row:,}, column {name}: the text has {length:,} characters, and an Excel cell "
                 f"holds {CHARACTERS:,}; {_OTHERWISE}"
             )
-        sheet.write_string(row, column, text)
+        _write_text(sheet, row, column, text)
+
+
+def _write_text(sheet: Any, row: int, column: int, text: str, *style: Any) -> None:
+    """Write a text as it is."""
+    if text.startswith("<r>") and text.endswith("</r>"):
+        # XlsxWriter takes this for its own markup and escapes nothing. It escapes the parts of a rich text.
+        sheet.write_rich_string(row, column, text[:1], text[1:2], text[2:], *style)
+    else:
+        sheet.write_string(row, column, text, *style)
 
 
 def _fits(number: float | Decimal) -> bool:
     """Whether Excel stores the number exactly: a finite float, or any other number of up to 15 digits."""
-    return math.isfinite(number) and (isinstance(number, float) or abs(number) < EXACT)
+    if isinstance(number, float):
+        return math.isfinite(number)
+    return abs(number) < EXACT and (isinstance(number, int) or Decimal(f"{number:.15g}") == number)

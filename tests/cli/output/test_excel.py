@@ -46,6 +46,47 @@ def test_cells_are_numbers_texts_and_booleans(
     assert (sheet.freeze_panes, sheet.auto_filter.ref, sheet["A1"].font.b) == ("A2", "A1:G4", True)
 
 
+def test_numbers_with_more_digits_than_excel_keeps_are_texts(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "digits.xlsx"
+    query = """
+    SELECT * FROM (VALUES
+        (123456789.123456789::DECIMAL(18, 9), 340282366920938463463374607431768211455::UHUGEINT),
+        (123456789.123456::DECIMAL(18, 9), 7)
+    ) AS t(amount, hash)
+    """
+    assert tracewh("query", query, "--format", "xlsx", "-o", file).code == 0
+    assert rows(file) == [
+        ("amount", "hash"),
+        ("123456789.123456789", "340282366920938463463374607431768211455"),
+        (123456789.123456, "7"),  # a column of 128 bits without a sign is text
+    ]
+
+
+def test_a_text_that_looks_like_the_markup_of_a_cell_stays_text(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "markup.xlsx"
+    text = "<r></r></is></c><c r='A9'><f>1 & 1</f></c><c><is><r></r>"
+    assert (
+        tracewh("query", f'SELECT $${text}$$ AS "<r></r>"', "--format", "xlsx", "-o", file).code
+        == 0
+    )
+    assert rows(file) == [("<r></r>",), (text,)]
+
+
+def test_a_column_is_no_wider_than_excel_allows(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "wide.xlsx"
+    assert (
+        tracewh("query", f"SELECT {'+'.join('1' * 200)}", "--format", "xlsx", "-o", file).code == 0
+    )
+    # A file says the width with the edges of the cell.
+    assert openpyxl.load_workbook(file).active.column_dimensions["A"].width < 256
+
+
 def test_a_view(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
     file = tmp_path / "steps.xlsx"
     tracewh("show", "step_breakdown", "--format", "xlsx", "-o", file)
@@ -85,10 +126,24 @@ def test_many_batches(tracewh: Command, warehouse: Path, tmp_path: Path) -> None
             ),
         ),
         (
+            "SELECT repeat(chr(128512), 16384) AS name",  # an emoji, for which Excel counts two
+            (
+                "row 1, column name: the text has 32,768 characters, and an Excel cell holds 32,767; "
+                "use --format csv or parquet"
+            ),
+        ),
+        (
             "SELECT 1 AS a FROM range(6)",
             (
                 "the result has more than 5 rows, the limit of an Excel sheet; "
                 "reduce it with --limit, or use --format csv or parquet"
+            ),
+        ),
+        (
+            "SELECT 1 AS a, 2 AS b, 3 AS c, 4 AS d",
+            (
+                "the result has 4 columns, and an Excel sheet holds 3; "
+                "select fewer, or use --format csv or parquet"
             ),
         ),
     ],
@@ -102,6 +157,7 @@ def test_what_excel_cannot_hold_is_refused(
     message: str,
 ) -> None:
     monkeypatch.setattr(excel, "ROWS", 6)
+    monkeypatch.setattr(excel, "COLUMNS", 3)
     done = tracewh("query", query, "--format", "xlsx", "-o", tmp_path / "out.xlsx")
     assert (done.code, done.err) == (1, f"tracewh: {message}\n")
     assert list(tmp_path.iterdir()) == []
