@@ -332,6 +332,14 @@ def _damage(text: str) -> str:
 
     reason = text.partition("\n")[0].partition(": ")[2]
     file = _FILE.search(text)
+    if file and file[2] == layout.TRACE_FOLDERS:  # not one trace has such a file
+        from tracewh.views.warehouse import WarehouseError, find
+
+        try:
+            find(file[1])
+        except WarehouseError as error:  # the traces were removed
+            return str(error)
+        file = None
     keys = layout.parse_trace_folder(file[2]) if file else None
     if file is None or keys is None:
         return (

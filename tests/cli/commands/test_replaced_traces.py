@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+import tracewh as library
 from tests.cli.conftest import Command
+from tracewh.cli.diagnostics import sql_error
 from tracewh.cli.output.output import Output
 from tracewh.cli.report import worker
 from tracewh.cli.report.messages import Setup, Task, write
@@ -116,3 +119,22 @@ def test_a_file_whose_footer_is_gone_is_a_damaged_trace(tracewh: Command, copy: 
     found = tracewh(*SHOW, "-w", copy)
     assert found.code == 1
     assert "is damaged: host_events.parquet cannot be read; to repair:" in found.err
+
+
+def test_a_warehouse_that_was_removed_is_not_a_damaged_trace(copy: Path) -> None:
+    with library.open(copy) as opened:
+        shutil.rmtree(copy / "data")
+
+        def said() -> str:
+            with pytest.raises(duckdb.Error) as failed:
+                opened.sql("FROM host_events").fetchall()
+            return sql_error(failed.value)
+
+        assert said() == (
+            f"{copy} is not a warehouse: it has no data/ folder; create a warehouse with "
+            f"`tracewh ingest LOGDIR -w {copy}`"
+        )
+        (copy / "data" / "run=a" / "worker=b" / "span=c").mkdir(parents=True)
+        assert (
+            said() == f"{copy} holds no traces; ingest some with `tracewh ingest LOGDIR -w {copy}`"
+        )
