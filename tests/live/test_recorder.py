@@ -82,6 +82,15 @@ def test_a_loader_is_described_once(made: Any, tmp_path: Path) -> None:
     assert kinds == [None, "pipeline", *["batch"] * 4]
 
 
+def test_an_iterator_stays_one(tmp_path: Path) -> None:
+    """As a loop may take batches with `next`, here the first of three."""
+    loader: Any = tracewh.record.dataloader(iter([7, 8, 9]), tmp_path, "w")
+    assert (next(loader), list(loader), next(loader, None)) == (7, [8, 9], None)
+    said = [line.get("kind", line.get("tracewh")) for line in lines(tmp_path)]
+    assert said == ["dataloader", "pipeline", *["batch"] * 3]
+    assert not hasattr(tracewh.record.dataloader([7], tmp_path, "v"), "__next__")
+
+
 def test_errors(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a int is no data loader: it cannot be iterated over"):
         tracewh.record.dataloader(7, tmp_path)

@@ -30,7 +30,8 @@ def record_loader(loader: Loader, file: RecordFile) -> Loader:
     """Record a loader; see `tracewh.record.dataloader`."""
     torch_data = sys.modules.get("torch.utils.data")
     if torch_data is None or not isinstance(loader, torch_data.DataLoader):
-        return cast(Loader, _Timed(loader, _Recorder(file)))
+        timed = _TimedIterator if hasattr(loader, "__next__") else _Timed
+        return cast(Loader, timed(loader, _Recorder(file)))
     known = getattr(loader, _RECORDER, None)
     if known is None:
         loader.__class__ = _recorded(type(loader))
@@ -158,6 +159,14 @@ class _Timed:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.__dict__["_loader"], name)
+
+
+class _TimedIterator(_Timed):
+    """The same of an iterable that is its own iterator."""
+
+    def __next__(self) -> Any:
+        self._recorder.start(self._loader)
+        return next(_Batches(self._loader, self._recorder))
 
 
 _CLASSES: dict[type, type] = {}
