@@ -137,6 +137,12 @@ def test_lines_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sizes == [1, 500, 500, 103, 98]
 
 
+def test_an_endless_interval_has_the_last_sample(tmp_path: Path) -> None:
+    with tracewh.record.cpu(tmp_path, "w", interval=float("inf")) as sampler:
+        sampler._thread.join(0.1)  # has time to fail
+    assert [line.get("kind") for line in lines(tmp_path)] == [None, "host", "cpu"]
+
+
 def test_the_sampler_reads_once_per_interval(tmp_path: Path) -> None:
     with tracewh.record.cpu(tmp_path, "w", interval=60):
         pass

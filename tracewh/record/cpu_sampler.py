@@ -25,7 +25,7 @@ class CpuSampler:
 
     def __init__(self, file: RecordFile, interval: float) -> None:
         self._file = file
-        self._interval = interval
+        self._interval = min(interval, threading.TIMEOUT_MAX)  # the most that a wait takes
         self._own = psutil.Process()
         self._children: dict[int, psutil.Process] = {}
         self._stopped = threading.Event()
