@@ -51,7 +51,7 @@ class Token:
             return
         request = Request(scope)
         if self._is_token(request.query_params.get("token", "")):
-            response: ASGIApp = RedirectResponse("/", headers=HEADERS)
+            response: ASGIApp = RedirectResponse("./", headers=HEADERS)
             assert isinstance(response, Response)
             response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
         elif self._is_token(request.cookies.get(COOKIE, "")):
