@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import errno
 import ipaddress
 import os
 import secrets
@@ -351,6 +352,8 @@ def run_server(
         diagnostics.usage_error(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     if seconds > LONGEST_SECONDS:
         diagnostics.usage_error(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
+    if not host:  # would be every address of this machine
+        diagnostics.usage_error(f"--host takes an address, e.g. {LOOPBACK[0]}, not {host!r}")
     place = urlsplit(perfetto)
     if place.scheme not in ("http", "https") or not place.netloc:
         diagnostics.usage_error(f"--perfetto takes an address like {PERFETTO}, not {perfetto!r}")
@@ -362,10 +365,13 @@ def run_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
     except OSError as error:
-        # Python's own message repeats the address; the error of an unknown host has another number.
-        is_known = error.errno is not None and not isinstance(error, socket.gaierror)
-        reason = os.strerror(error.errno or 0) if is_known else error.strerror
-        diagnostics.usage_error(f"cannot listen on {host} port {port}: {reason}; try --port 0")
+        # Python's own message repeats the address. It raises another error in the place of that of an unknown name.
+        is_unknown = isinstance(error.__context__, socket.gaierror)
+        if is_unknown or error.errno == errno.EADDRNOTAVAIL:
+            reason = f"it is no address of this machine; try --host {LOOPBACK[0]}"
+        else:
+            reason = f"{os.strerror(error.errno or 0)}; try --port 0"
+        diagnostics.usage_error(f"cannot listen on {host} port {port}: {reason}")
     hosts = [*LOOPBACK, host] if is_loopback else ["*"]
     with listening:
         app = application(warehouse, hosts, token, seconds, memory_mb, perfetto)

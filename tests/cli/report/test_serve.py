@@ -473,8 +473,14 @@ def test_a_port_that_is_taken(
         (["--memory-limit", "99"], "--memory-limit takes a whole number of at least 100, not '99'"),
         (
             ["--host", "no.such.host.invalid", "--port", "0"],
-            "cannot listen on no.such.host.invalid port 0: ",
+            "cannot listen on no.such.host.invalid port 0: it is no address of this machine; try --host",
         ),
+        (
+            ["--host", "192.0.2.1", "--port", "0"],  # an address of documentation
+            "cannot listen on 192.0.2.1 port 0: it is no address of this machine; try --host 127.0.0.1",
+        ),
+        # An empty address would be every address of the machine, as of --host "$UNSET".
+        (["--host", ""], "--host takes an address, e.g. 127.0.0.1, not ''"),
     ],
 )
 def test_a_place_that_is_none(
@@ -487,7 +493,7 @@ def test_a_place_that_is_none(
     written = capsys.readouterr().err
     assert written.startswith(f"tracewh: {said}")
     assert len(written.splitlines()) == 1
-    assert "None" not in written
+    assert "None" not in written and "Unknown error" not in written
 
 
 def test_no_warehouse(tmp_path: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> None:
