@@ -13,7 +13,7 @@
 -- params
 --   name    type     unit  default  meaning
 --   source  VARCHAR  -     -        Value of traces.source.
---   what    VARCHAR  -     -        One of the words in column data of recording_advice, or 'threads': operators of other threads (PyTorch).
+--   what    VARCHAR  -     -        One of the words in column data of recording_advice, 'threads': operators of other threads (PyTorch), or 'asked_memory': memory, where the trace says profile_memory (PyTorch).
 CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
     CASE
         WHEN source = 'nsys'
@@ -150,6 +150,10 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                 WHEN 'events' THEN 'record with ProfilerActivity.CPU'
                 WHEN 'ranges' THEN 'mark code with torch.profiler.record_function(''name'')'
                 WHEN 'memory' THEN 'record with profile_memory=True'
+                WHEN 'asked_memory'
+                    THEN
+                        'profile_memory=True was set, but torch 2.13 records no allocations with '
+                        || 'profile_all_threads=True: if that was set, too, record without it'
                 WHEN 'counters'
                     THEN
                         'on an NVIDIA GPU, record them with Nsight Compute, or, with torch 2.13 '

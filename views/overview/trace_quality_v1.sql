@@ -48,6 +48,8 @@ CREATE MACRO trace_quality_v1(
             t.skipped_events,
             t.skipped_reasons,
             t.source,
+            coalesce(t.source, 'kineto') = 'kineto'
+            AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
             max(t.world_size) OVER ranks AS job_ranks,
             count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks,
             count(t.rank) OVER (
@@ -324,7 +326,11 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': NOT h.has_memory AND NOT h.is_foreign AND NOT h.is_empty,
                     'count': NULL,
-                    'message': 'No allocations: ' || recording_hint(f.source, 'memory') || '.'
+                    'message': 'No allocations: '
+                    || recording_hint(
+                        f.source, CASE WHEN f.asked_memory THEN 'asked_memory' ELSE 'memory' END
+                    )
+                    || '.'
                 },
                 {
                     'check': 'no_counters',

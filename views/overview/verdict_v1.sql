@@ -424,6 +424,8 @@ CREATE MACRO verdict_v1(
             h.overlap_pct,
             l.devices AS listed_devices,
             coalesce(k.has_memory, FALSE) AS has_memory,
+            coalesce(t.source, 'kineto') = 'kineto'
+            AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
             r.run IS NOT NULL AS has_graphs,
             u.idle_gpus,
             CASE WHEN e.device = p.peak.device THEN u.growth_bytes END AS growth_bytes,
@@ -1026,6 +1028,7 @@ CREATE MACRO verdict_v1(
                         -- It records no totals, whatever its options are.
                         WHEN f.source = 'nsys'
                             THEN 'use the PyTorch profiler: ' || recording_hint('kineto', 'memory')
+                        WHEN f.asked_memory THEN recording_hint(f.source, 'asked_memory')
                         ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
