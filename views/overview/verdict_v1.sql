@@ -617,7 +617,13 @@ CREATE MACRO verdict_v1(
                                                 ELSE '.'
                                             END
                                 END,
-                                'No check found lost time.'
+                                'No check found lost time'
+                                || coalesce(
+                                    ', but memory grows by ' || as_bytes(f.growth_bytes)
+                                    || ' in every step',
+                                    ''
+                                )
+                                || '.'
                             )
                     END
                 },
