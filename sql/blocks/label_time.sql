@@ -5,8 +5,7 @@
 -- uses: is_wanted
 --
 -- The means are over complete steps. step_breakdown counts this time in cpu_exec_us, as the TensorBoard plugin does.
--- Of a trace without operators nobody can say what runs in its labels. A warehouse of an older version of tracewh does
--- not tell labels from operators, and gives no rows.
+-- Of a trace without operators nobody can say what runs in its labels.
 --
 -- params
 --   run, worker, span
