@@ -65,14 +65,19 @@ ROLE = {
     "CpuOp": "cpu_exec",
 }
 
+#: The plugin takes a label for an operator.
 ROLES = """
-    WITH started AS (
+    WITH roles AS (
+        SELECT CASE WHEN e.role = 'label' THEN 'cpu_exec' ELSE e.role END AS role, e.start_ns, e.duration_ns
+        FROM event_roles(run := $run, worker := $worker, span := $span) AS e
+    ),
+    started AS (
         SELECT r.role, r.start_ns, r.start_ns + r.duration_ns AS end_ns,
             max(r.start_ns + r.duration_ns) OVER (
                 PARTITION BY r.role ORDER BY r.start_ns, r.start_ns + r.duration_ns DESC
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS ended_ns
-        FROM event_roles(run := $run, worker := $worker, span := $span) AS r
+        FROM roles AS r
     )
     SELECT s.role,
         count(*) FILTER (s.ended_ns IS NULL OR s.ended_ns < s.start_ns) AS pieces,
