@@ -311,6 +311,10 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN a.is_copying THEN 'Copies take most of the time.'
                 WHEN a.is_unrecorded THEN 'For most of the time nothing was recorded.'
+                WHEN a.is_labelled
+                    THEN
+                        'The host works or waits in annotations. The average step counts them as '
+                        || 'operators.'
                 WHEN a.waits_for IS NOT NULL THEN 'The step waits for ' || a.waits_for || '.'
                 WHEN a.waits_in_turn THEN 'The step waits for whichever worker comes last.'
                 WHEN a.is_small THEN 'The step waits for many small collectives.'
