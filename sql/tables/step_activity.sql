@@ -20,6 +20,6 @@ CREATE TABLE step_activity (
     runtime BOOLEAN,  -- Whether runtime or driver calls ran.
     dataloader BOOLEAN,  -- Whether the data loader ran.
     cpu_exec BOOLEAN,  -- Whether other operators or annotations ran.
-    cpu_op BOOLEAN,  -- Whether other operators ran, and not only labels: annotations of the user, as is_label tells them.
+    cpu_op BOOLEAN,  -- Whether other operators ran, and not only labels as is_label defines them.
     duration_ns BIGINT  -- Time in which exactly these roles were active.
 );
