@@ -1,8 +1,8 @@
-"""Blocks that have no rows for most traces, as macros without contents.
+"""Blocks that have no rows for many traces, as macros without contents.
 
 Planning what finds the captured graph of a launch takes longer than most queries, and needs more than Spark SQL
-can do. What serving steps and stragglers need takes long, too. So these macros stand in for the blocks where
-there is nothing to find.
+can do. What serving steps, stragglers and the work of devices need takes long, too. So these macros stand in for
+the blocks where there is nothing to find.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ OF_PIPELINES = ("straggler_verdict",)
 #: Blocks that have rows only where the batches of a data loader or a pipeline were recorded.
 OF_LOADERS = ("data_advice",)
 
+#: The same, or where the profiler saw the loop wait for a data loader.
+OF_BATCHES = ("data_waits",)
+
 #: Blocks that have rows only for traces of MindSpore.
 OF_MINDSPORE = ("recorded_intervals",)
 
@@ -65,15 +68,49 @@ OF_OPTIMIZERS = ("optimizer_time",)
 #: Blocks that have rows only for traces with collectives.
 OF_COLLECTIVES = ("costliest_collectives",)
 
+#: The same of blocks that take them from the activity of steps.
+OF_COMMUNICATION = ("worker_waits",)
+
+#: Blocks and views that have rows only for traces with work of a device, or with calls that launch it.
+OF_DEVICES = (
+    "mean_mfu",
+    "device_advice",
+    "eligible_kernel_share",
+    "gpu_summary_v1",
+    "small_launches",
+    "step_synchronizations",
+    "unrecorded_work",
+)
+
+#: Blocks that have rows only for traces with the shapes of inputs.
+OF_SHAPES = ("mean_mfu",)
+
 #: Blocks that have rows only for traces with Python frames.
 OF_FRAMES = ("slow_functions",)
 
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
 #: follow it. A block stands before those that it calls.
 RARE = {
+    OF_DEVICES: """
+        FROM (
+            SELECT d.run FROM device_events AS d
+            UNION ALL
+            SELECT h.run FROM host_events AS h
+            WHERE ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver')
+        ) WHERE TRUE
+    """,
+    OF_SHAPES: "FROM host_events WHERE input_dims IS NOT NULL",
     OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
     OF_MINDSPORE: "FROM traces WHERE source = 'mindspore'",
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
+    OF_BATCHES: """
+        FROM (
+            SELECT b.run FROM data_pipeline_batches AS b
+            UNION ALL
+            SELECT a.run FROM annotations AS a WHERE starts_with(a.name, 'enumerate(DataLoader)#')
+        ) WHERE TRUE
+    """,
+    OF_COMMUNICATION: "FROM step_activity WHERE (device_communication OR host_communication)",
     OF_COMPILATION: "FROM host_events WHERE ends_with(name, ' (dynamo_timed)')",
     OF_SETUP: "FROM host_events WHERE is_setup_call(category, name, duration_ns)",
     OF_MEMORY: "FROM memory_records WHERE total_allocated_bytes IS NOT NULL",

@@ -4,9 +4,9 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); unknown_events(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); mean_mfu(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); unknown_events(); comm_overlap_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, mean_mfu, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -133,21 +133,6 @@ CREATE MACRO verdict_v1(
             avg(g.tensor_core_unknown_pct) AS unknown_pct
         FROM gpu_summary_v1(run := run, worker := worker, span := span) AS g
         GROUP BY g.run, g.worker, g.span
-    ),
-
-    -- A step without a figure would make that of all steps too low.
-    model_use AS MATERIALIZED (
-        SELECT
-            m.run,
-            m.worker,
-            m.span,
-            CASE
-                WHEN count(m.mfu_pct) = count(*)
-                    THEN percentage(sum(m.ideal_us), sum(m.step_us))
-            END AS mfu_pct
-        FROM mfu_v1(run := run, worker := worker, span := span) AS m
-        WHERE NOT m.is_tail
-        GROUP BY m.run, m.worker, m.span
     ),
 
     operators AS MATERIALIZED (
@@ -481,7 +466,8 @@ CREATE MACRO verdict_v1(
         LEFT JOIN straggler_verdict(run, worker, span) AS q
             ON t.run = q.run AND t.worker = q.worker AND t.span = q.span
         LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
-        LEFT JOIN model_use AS g ON t.run = g.run AND t.worker = g.worker AND t.span = g.span
+        LEFT JOIN mean_mfu(run, worker, span) AS g
+            ON t.run = g.run AND t.worker = g.worker AND t.span = g.span
         LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
         LEFT JOIN replays AS r ON t.run = r.run AND t.worker = r.worker AND t.span = r.span
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
