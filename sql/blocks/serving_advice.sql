@@ -159,16 +159,23 @@ CREATE MACRO serving_advice(
                     'value': percentage(f.mixed_steps, f.steps),
                     'threshold': 0,
                     'message': format(
-                        '{} of {} step{} prefill{} {:.0f} token{} while {:.0f} request{} for '
-                        || '{} next one, for {:.3g} ms{}: allow fewer tokens per step '
-                        || '(--max-num-batched-tokens in vLLM, --chunked-prefill-size in SGLang), '
-                        || 'or run prefill and decode on different devices.',
+                        '{} of {} step{} prefill{}{} while {} for {} next {}, for {:.3g} ms{}: allow '
+                        || 'fewer tokens per step (--max-num-batched-tokens in vLLM, '
+                        || '--chunked-prefill-size in SGLang), or run prefill and decode on different '
+                        || 'devices.',
                         f.mixed_steps, f.steps, CASE WHEN f.steps = 1 THEN '' ELSE 's' END,
                         CASE WHEN f.mixed_steps = 1 THEN 's' ELSE '' END,
-                        f.mixed_tokens, CASE WHEN f.mixed_tokens = 1 THEN '' ELSE 's' END,
-                        f.waiting_requests,
-                        CASE WHEN f.waiting_requests = 1 THEN ' waits' ELSE 's wait' END,
-                        CASE WHEN f.waiting_requests = 1 THEN 'its' ELSE 'their' END,
+                        coalesce(format(
+                            ' {:.0f} token{}',
+                            f.mixed_tokens, CASE WHEN round(f.mixed_tokens) = 1 THEN '' ELSE 's' END
+                        ), ''),
+                        coalesce(format(
+                            '{:.0f} request{}',
+                            f.waiting_requests,
+                            CASE WHEN round(f.waiting_requests) = 1 THEN ' waits' ELSE 's wait' END
+                        ), 'other requests wait'),
+                        CASE WHEN round(f.waiting_requests) = 1 THEN 'its' ELSE 'their' END,
+                        CASE WHEN f.mixed_tokens IS NULL THEN 'token' ELSE 'one' END,
                         f.mixed_us / 1000,
                         coalesce(format(
                             ' instead of {:.3g} ms in a step that only decodes', f.decode_us / 1000
