@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What the verdict says of the serving steps of a trace.
 -- grain: one row per trace with serving steps
--- uses: as_percent, as_time, device_words, serving_steps_v1
+-- uses: as_percent, as_time, device_words, ratio, serving_steps_v1
 --
 -- The steps that count most are those that decode, else those that mix prefill and decode, those that only
 -- prefill, and those of diffusion.
@@ -68,9 +68,10 @@ CREATE MACRO serving_verdict(
             median(m.requests) AS batch,
             median(m.prefill_requests) AS prefills,
             median(m.decode_requests) AS decodes,
-            1e6 * sum(m.tokens)
-            / sum(CASE WHEN m.tokens IS NOT NULL THEN coalesce(m.period_us, m.busy_us) END)
-                AS tokens_per_second,
+            ratio(
+                1e6 * sum(m.tokens) FILTER (WHERE coalesce(m.period_us, m.busy_us) > 0),
+                sum(coalesce(m.period_us, m.busy_us)) FILTER (WHERE m.tokens IS NOT NULL)
+            ) AS tokens_per_second,
             avg(m.starved_us + coalesce(m.late_us, 0)) AS starved_us,
             avg(m.unrecorded_us) AS unrecorded_us,
             100.0 * sum(m.attention_us) / sum(m.device_us) AS attention_pct,
