@@ -4,8 +4,8 @@
 -- grain: one row per trace with serving steps and rule
 -- uses: percentage, ratio, attention_roofline_v1, serving_steps_v1
 --
--- Times are per mean step, as serving_steps measures steps: without waits for work that is not in the trace.
--- So a device that works on such work is not called idle.
+-- Times are per mean step, as serving_steps measures steps. A device that works on something that is not in the trace
+-- is not called idle.
 --
 -- params
 --   run, worker, span
@@ -50,6 +50,14 @@ CREATE MACRO serving_advice(
             avg(s.step_us) AS step_us,
             avg(coalesce(s.starved_us, 0) + coalesce(s.late_us, 0)) AS starved_us,
             avg(coalesce(s.unrecorded_us, 0)) AS unrecorded_us,
+            -- A period holds the waits in it. Other steps are measured without them.
+            percentage(
+                sum(s.unrecorded_us),
+                sum(
+                    s.step_us
+                    + CASE WHEN s.step_basis = 'period' THEN 0 ELSE coalesce(s.unrecorded_us, 0) END
+                )
+            ) AS unrecorded_pct,
             avg(s.blocking_us) AS blocking_us,
             arg_max(s.blocking_call, s.blocking_us) AS blocking_call,
             percentage(sum(s.attention_us), sum(s.device_us)) AS attention_pct,
@@ -80,9 +88,9 @@ CREATE MACRO serving_advice(
             unnest([
                 {
                     'rule': 'unrecorded_work',
-                    'fires': f.unrecorded_us > 0.1 * f.step_us,
+                    'fires': f.unrecorded_pct > 10,
                     'severity': 'info',
-                    'value': percentage(f.unrecorded_us, f.unrecorded_us + f.step_us),
+                    'value': f.unrecorded_pct,
                     'threshold': 10,
                     'message': format(
                         'Launched work waits {:.3g} ms per step for work that is not recorded '
@@ -159,10 +167,10 @@ CREATE MACRO serving_advice(
                     'value': percentage(f.mixed_steps, f.steps),
                     'threshold': 0,
                     'message': format(
-                        '{} of {} step{} prefill{}{} while {} for {} next {}, for {:.3g} ms{}: allow '
-                        || 'fewer tokens per step (--max-num-batched-tokens in vLLM, '
-                        || '--chunked-prefill-size in SGLang), or run prefill and decode on different '
-                        || 'devices.',
+                        '{} of {} step{} prefill{}{} while {} for {} next {}, for {:.3g} ms{}: '
+                        || 'allow fewer tokens per step (--max-num-batched-tokens in vLLM, '
+                        || '--chunked-prefill-size in SGLang), or run prefill and decode on '
+                        || 'different devices.',
                         f.mixed_steps, f.steps, CASE WHEN f.steps = 1 THEN '' ELSE 's' END,
                         CASE WHEN f.mixed_steps = 1 THEN 's' ELSE '' END,
                         coalesce(format(

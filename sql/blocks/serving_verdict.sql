@@ -73,7 +73,11 @@ CREATE MACRO serving_verdict(
                 sum(coalesce(m.period_us, m.busy_us)) FILTER (WHERE m.tokens IS NOT NULL)
             ) AS tokens_per_second,
             avg(m.starved_us + coalesce(m.late_us, 0)) AS starved_us,
-            avg(m.unrecorded_us) AS unrecorded_us,
+            -- A period holds the waits in it. Other steps are measured without them.
+            ratio(sum(m.unrecorded_us) FILTER (WHERE m.step_basis = 'period'), count(*))
+                AS waiting_us,
+            ratio(sum(m.unrecorded_us) FILTER (WHERE m.step_basis <> 'period'), count(*))
+                AS left_out_us,
             100.0 * sum(m.attention_us) / sum(m.device_us) AS attention_pct,
             sum(m.gemm_pct * m.device_us) / sum(m.device_us) AS gemm_pct,
             sum(m.moe_pct * m.device_us) / sum(m.device_us) AS moe_pct,
@@ -135,10 +139,19 @@ CREATE MACRO serving_verdict(
         END
         || '.' AS sentence,
         CASE
-            WHEN r.unrecorded_us >= 0.01 * r.p50_us
+            WHEN greatest(r.waiting_us, r.left_out_us) >= 0.01 * r.p50_us
                 THEN
-                    'without ' || as_time(r.unrecorded_us)
-                    || ' of waits for work that is not in the trace'
+                    concat_ws(
+                        ' and ',
+                        CASE
+                            WHEN r.waiting_us >= 0.01 * r.p50_us
+                                THEN 'with ' || as_time(r.waiting_us)
+                        END,
+                        CASE
+                            WHEN r.left_out_us >= 0.01 * r.p50_us
+                                THEN 'without ' || as_time(r.left_out_us)
+                        END
+                    ) || ' of waits for work that is not in the trace'
         END AS wait_says,
         r.rate_says,
         concat_ws(
