@@ -17,12 +17,12 @@
 --   p50_us         DOUBLE   us    Median time of one.
 --   p90_us         DOUBLE   us    90 % of them take no longer.
 --   mean_us        DOUBLE   us    Mean time of all steps of the trace.
---   mean_busy_us   DOUBLE   us    Mean time in all steps of the trace in which their work ran.
+--   mean_busy_us   DOUBLE   us    Mean time in all steps of the trace in which the device worked.
 --   min_us         DOUBLE   us    Time of the shortest step of the trace.
 --   max_us         DOUBLE   us    Time of the longest step of the trace.
 --   starved_us     DOUBLE   us    Mean time without launched work.
 --   attention_pct  DOUBLE   pct   Share of attention in the device work.
---   busy_pct       DOUBLE   pct   Share of the time of the steps in which their work ran.
+--   busy_pct       DOUBLE   pct   Share of the time of the steps in which the device worked.
 --   sentence       VARCHAR  -     Time, batch, and what limits these steps.
 --   wait_says      VARCHAR  -     Waits for work that is not in the trace, as text; NULL without long ones.
 --   rate_says      VARCHAR  -     Tokens per second, as text; NULL if unknown.

@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step
 -- empty: No annotation of vLLM, SGLang, ATOM or xDiT and no graph launch outside of training was recorded.
--- uses: first_id, idle_gaps, is_wanted, merged_intervals, percentage, ratio, serving_calls, serving_windows, serving_work, trace_names, unrecorded_waits
+-- uses: first_id, idle_gaps, is_wanted, merged_intervals, percentage, ratio, replay_covered, serving_calls, serving_windows, serving_work, trace_names, unrecorded_waits
 -- example: drawn
 --
 -- A step is an annotation that a serving framework writes around the forward pass of a batch: execute_... of
@@ -23,9 +23,9 @@
 --
 -- Gaps are time in the window without work of the step. What of a gap lies after the end of the step before
 -- is divided at the start of the call that launched the next work: before it the device starved, because
--- the host came late; after it the work was queued. unrecorded_us is the part of the queued time in which
--- the device shows no work for more than 1 ms: it worked on something that is not in the trace. So such a
--- device is not idle.
+-- the host came late; after it the work was queued. A device that runs other work of the trace then, such as
+-- sampling between two steps, does not starve. unrecorded_us is the part of the queued time in which the device shows
+-- no work for more than 1 ms: it worked on something that is not in the trace. So such a device is not idle.
 --
 -- Shares are of the sum of the durations of the step's device work. The operator tells what work computes,
 -- for work of a graph the captured one, and else the name of the kernel.
@@ -47,9 +47,9 @@
 --   step_us                   DOUBLE   us    Time that the step took; step_basis says how it was measured.
 --   tokens_per_second         DOUBLE   -     Tokens in step_us if that is a period, else in busy_us.
 --   busy_us                   DOUBLE   us    Time in the window in which work of the step ran.
---   step_busy_us              DOUBLE   us    Part of busy_us that is in step_us: after the end of the step before, or of the wait.
---   starved_us                DOUBLE   us    Time in gaps before the next work was launched.
---   late_us                   DOUBLE   us    Time before the window, after the work of the step before had ended, until the first launch; NULL without a period.
+--   step_busy_us              DOUBLE   us    Time in step_us in which the device ran work that is in the trace, of this step or not.
+--   starved_us                DOUBLE   us    Time of step_us in gaps in which the device had no launched work.
+--   late_us                   DOUBLE   us    Such time before the window, after the work of the step before had ended; NULL without a period.
 --   queued_us                 DOUBLE   us    Time in gaps after the next work was launched, including unrecorded_us.
 --   unrecorded_us             DOUBLE   us    Time in which launched work waited for work that is not in the trace.
 --   attention_pct             DOUBLE   pct   Share of attention, without writing the KV cache.
@@ -149,7 +149,10 @@ CREATE MACRO serving_steps_v1(
         SELECT
             b.number,
             b.before_ns,
-            b.before_ns - b.start_ns AS still_ns,
+            b.lane,
+            b.start_ns,
+            b.end_ns,
+            b.first_called_ns,
             CASE
                 WHEN b.end_ns > b.before_ns THEN b.before_ns
                 ELSE greatest(b.start_ns, coalesce(b.last_ns, 0))
@@ -159,7 +162,9 @@ CREATE MACRO serving_steps_v1(
                 w.number,
                 s.start_ns,
                 s.end_ns,
+                s.first_called_ns,
                 u.last_ns,
+                dense_rank() OVER (ORDER BY w.run, w.worker, w.span, s.device_id) AS lane,
                 max(s.end_ns) OVER (
                     PARTITION BY w.run, w.worker, w.span, s.device_id ORDER BY w.step
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -207,19 +212,121 @@ CREATE MACRO serving_steps_v1(
         INNER JOIN spent AS p ON w.step_id = p.step_id
     ),
 
-    -- launch_id is here the start of the call, counted like the other times. Until still_ns the device worked
-    -- on the step before.
-    gaps AS (
+    -- launch_id is here the start of the call, counted like the other times.
+    gaps AS MATERIALIZED (
         SELECT
             g.key AS number,
-            sum(g.end_ns - g.start_ns) AS gap_ns,
-            sum(greatest(g.end_ns - greatest(g.start_ns, b.still_ns), 0)) AS own_ns,
-            sum(
-                greatest(least(g.launch_id, g.end_ns) - greatest(g.start_ns, b.still_ns), 0)
-            ) AS starved_ns
+            b.start_ns + g.start_ns AS start_ns,
+            b.start_ns + g.end_ns AS end_ns,
+            b.start_ns + g.launch_id AS called_ns
         FROM idle_gaps('placed') AS g
         INNER JOIN begun AS b ON g.key = b.number
-        GROUP BY g.key
+    ),
+
+    -- Until before_ns the device worked on the step before.
+    gap_times AS (
+        SELECT
+            g.number,
+            sum(g.end_ns - g.start_ns) AS gap_ns,
+            sum(
+                greatest(
+                    g.end_ns - greatest(g.start_ns, g.called_ns, coalesce(b.before_ns, 0)), 0
+                )
+            ) AS queued_ns
+        FROM gaps AS g
+        INNER JOIN begun AS b ON g.number = b.number
+        GROUP BY g.number
+    ),
+
+    -- Time of a step in which no work of it runs, until the next launch and after it. A device that still runs
+    -- the step before does not starve.
+    pauses AS MATERIALIZED (
+        SELECT
+            p.number,
+            p.lane,
+            p.is_before,
+            p.start_ns,
+            p.end_ns,
+            CASE
+                WHEN p.is_hidden THEN p.start_ns
+                ELSE greatest(p.start_ns, least(p.called_ns, p.end_ns))
+            END AS called_ns,
+            4 * row_number() OVER (ORDER BY p.number, p.start_ns) AS place
+        FROM (
+            SELECT
+                b.number,
+                b.lane,
+                FALSE AS is_before,
+                greatest(g.start_ns, b.from_ns) AS start_ns,
+                g.end_ns,
+                g.called_ns,
+                coalesce(b.end_ns <= b.before_ns, FALSE) AS is_hidden
+            FROM gaps AS g
+            INNER JOIN begun AS b ON g.number = b.number
+            UNION ALL
+            SELECT b.number, b.lane, TRUE, b.before_ns, b.start_ns, b.first_called_ns, FALSE
+            FROM begun AS b
+            WHERE b.end_ns > b.before_ns
+        ) AS p
+        WHERE p.end_ns > p.start_ns
+    ),
+
+    instants AS (
+        SELECT p.place, p.lane, p.start_ns AS before_ns, p.start_ns AS at_ns
+        FROM pauses AS p
+        UNION ALL
+        SELECT p.place + 1, p.lane, p.start_ns, p.called_ns
+        FROM pauses AS p
+        UNION ALL
+        SELECT p.place + 2, p.lane, p.called_ns, p.end_ns
+        FROM pauses AS p
+    ),
+
+    -- Devices of steps, and all that ran on them.
+    lanes AS (
+        SELECT DISTINCT w.run, w.worker, w.span, s.device_id, b.lane
+        FROM windows AS w
+        INNER JOIN spent AS s ON w.id = s.step_id
+        INNER JOIN begun AS b ON w.number = b.number
+    ),
+
+    recorded AS (
+        SELECT
+            0 AS scenario,
+            l.lane,
+            d.start_ns,
+            d.start_ns + d.duration_ns AS end_ns
+        FROM device_events AS d
+        INNER JOIN lanes AS l
+            ON
+                d.run = l.run AND d.worker = l.worker AND d.span = l.span
+                AND d.device_id IS NOT DISTINCT FROM l.device_id
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+    ),
+
+    covered AS MATERIALIZED (FROM replay_covered('instants', 'recorded')),
+
+    pause_times AS (
+        SELECT
+            p.number,
+            sum(
+                CASE
+                    WHEN NOT p.is_before
+                        THEN p.called_ns - p.start_ns - coalesce(c.covered_ns, 0)
+                END
+            ) AS starved_ns,
+            sum(
+                CASE
+                    WHEN p.is_before THEN p.called_ns - p.start_ns - coalesce(c.covered_ns, 0)
+                END
+            ) AS late_ns,
+            sum(coalesce(c.covered_ns, 0) + coalesce(q.covered_ns, 0)) AS others_ns
+        FROM pauses AS p
+        LEFT JOIN covered AS c ON p.place + 1 = c.place
+        LEFT JOIN covered AS q ON p.place + 2 = q.place
+        GROUP BY p.number
     ),
 
     called AS (
@@ -259,7 +366,6 @@ CREATE MACRO serving_steps_v1(
             s.start_ns AS device_start_ns,
             s.end_ns AS device_end_ns,
             s.end_ns - s.start_ns AS window_ns,
-            s.first_called_ns,
             n.before_ns,
             n.from_ns,
             s.size,
@@ -273,11 +379,12 @@ CREATE MACRO serving_steps_v1(
             s.graph_ns,
             s.attributed_ns,
             b.busy_ns,
-            b.step_busy_ns,
+            b.step_busy_ns + coalesce(p.others_ns, 0) AS step_busy_ns,
             b.busy_ns - b.computing_ns AS exposed_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.gap_ns, 0) END AS gap_ns,
-            CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.own_ns, 0) END AS own_ns,
-            CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.starved_ns, 0) END AS starved_ns,
+            CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.queued_ns, 0) END AS queued_ns,
+            CASE WHEN s.step_id IS NOT NULL THEN coalesce(p.starved_ns, 0) END AS starved_ns,
+            CASE WHEN s.end_ns > n.before_ns THEN coalesce(p.late_ns, 0) END AS late_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(u.unrecorded_ns, 0) END
                 AS unrecorded_ns,
             u.last_ns,
@@ -292,7 +399,8 @@ CREATE MACRO serving_steps_v1(
         INNER JOIN begun AS n ON w.number = n.number
         LEFT JOIN spent AS s ON w.id = s.step_id
         LEFT JOIN busy AS b ON w.number = b.number
-        LEFT JOIN gaps AS g ON w.number = g.number
+        LEFT JOIN gap_times AS g ON w.number = g.number
+        LEFT JOIN pause_times AS p ON w.number = p.number
         LEFT JOIN waits AS u ON w.id = u.step_id
         LEFT JOIN called AS c ON w.id = c.step_id
         LEFT JOIN compiled AS k ON w.id = k.step_id
@@ -302,14 +410,7 @@ CREATE MACRO serving_steps_v1(
         SELECT
             j.*,
             CASE WHEN j.device_end_ns > j.before_ns THEN j.device_end_ns - j.before_ns END
-                AS period_ns,
-            CASE
-                WHEN j.device_end_ns > j.before_ns
-                    THEN
-                        greatest(
-                            least(j.first_called_ns, j.device_start_ns) - j.before_ns, 0
-                        )
-            END AS late_ns
+                AS period_ns
         FROM joined AS j
     ),
 
@@ -344,7 +445,7 @@ CREATE MACRO serving_steps_v1(
         m.step_busy_ns / 1000.0 AS step_busy_us,
         m.starved_ns / 1000.0 AS starved_us,
         m.late_ns / 1000.0 AS late_us,
-        (m.own_ns - m.starved_ns) / 1000.0 AS queued_us,
+        m.queued_ns / 1000.0 AS queued_us,
         m.unrecorded_ns / 1000.0 AS unrecorded_us,
         percentage(m.attention_ns, m.device_ns) AS attention_pct,
         percentage(m.gemm_ns, m.device_ns) AS gemm_pct,

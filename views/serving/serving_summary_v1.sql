@@ -28,7 +28,7 @@
 --   p99_us                    DOUBLE   us    99 % of the steps take no longer.
 --   mean_us                   DOUBLE   us    Mean of step_us.
 --   tokens_per_second         DOUBLE   -     New tokens per second, of steps with a number of tokens.
---   busy_pct                  DOUBLE   pct   Share of step_us in which work of the step ran.
+--   busy_pct                  DOUBLE   pct   Share of step_us in which the device ran work that is in the trace.
 --   starved_us                DOUBLE   us    Mean time per step in which the device had no launched work, between steps included.
 --   unrecorded_us             DOUBLE   us    Mean time per step in which it worked on something that is not in the trace.
 --   attention_pct             DOUBLE   pct   Share of attention in the device work.
