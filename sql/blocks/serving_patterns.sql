@@ -14,6 +14,10 @@
 -- The source of ATOM (atom/model_engine/model_runner.py, read in November 2026) writes p= for the number of
 -- requests of a batch that are prefilled, and d= for that of those that generate tokens.
 --
+-- vLLM of 2025 writes execute_new_N_cached_M: N requests whose first tokens are prefilled, and M that had a
+-- step before. The M count as those that generate tokens. A long prompt that is prefilled in several steps is among
+-- them from its second step on.
+--
 -- columns
 --   name           type     unit  meaning
 --   format         VARCHAR  -     'execute' (vLLM, and SGLang with the patch of TraceLens), 'step' (SGLang), 'atom' (ATOM) or 'diffusion' (xDiT).
@@ -28,6 +32,7 @@ CREATE MACRO serving_patterns() AS TABLE
         FROM (
             VALUES
             ('execute', 'execute', NULL, '^execute_(-?\d+_)?context_-?\d+\('),
+            ('execute new', 'execute', NULL, '^execute_new_\d+_cached_\d+'),
             ('extend', 'step', 'prefill', '^step\[ *EXTEND\b'),
             ('decode', 'step', 'decode', '^step\[ *DECODE\b'),
             ('verify', 'step', 'decode', '^step\[ *(TARGET_)?VERIFY\b'),
@@ -57,6 +62,8 @@ CREATE MACRO serving_patterns() AS TABLE
             ('execute', 'decode_sk', 'generation_-?\d+\(sq-?\d+sk(-?\d+)'),
             ('execute', 'decode_sqsq', 'generation_[^)]*sqsq(-?\d+)'),
             ('execute', 'decode_sqsk', 'generation_[^)]*sqsk(-?\d+)'),
+            ('execute new', 'prefill_requests', '^execute_new_(\d+)'),
+            ('execute new', 'decode_requests', '_cached_(\d+)'),
             ('extend', 'prefill_requests', '\bbs=(-?\d+)'),
             ('extend', 'prefill_sq', '\b(?:toks|c_sq)=(-?\d+)'),
             ('extend', 'prefill_sk', '\bc_sk=(-?\d+)'),
