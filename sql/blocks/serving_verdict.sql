@@ -14,6 +14,7 @@
 --   name           type     unit  meaning
 --   step_name      VARCHAR  -     What such a step is called, e.g. 'decode step'.
 --   steps          BIGINT   -     Number of these steps.
+--   other_steps    BIGINT   -     Number of steps of other kinds in the trace.
 --   p50_us         DOUBLE   us    Median time of one.
 --   p90_us         DOUBLE   us    90 % of them take no longer.
 --   mean_us        DOUBLE   us    Mean time of all steps of the trace.
@@ -35,6 +36,7 @@ CREATE MACRO serving_verdict(
         SELECT
             s.*,
             list_position(['decode', 'mixed', 'prefill', 'diffusion', 'idle'], s.phase) AS place,
+            count(*) OVER trace AS all_steps,
             avg(s.step_us) OVER trace AS mean_us,
             avg(coalesce(s.step_busy_us, 0)) OVER trace AS mean_busy_us,
             min(s.step_us) OVER trace AS min_us,
@@ -59,6 +61,7 @@ CREATE MACRO serving_verdict(
             coalesce(any_value(m.phase) || ' step', 'graph launch') AS step_name,
             any_value(m.phase) AS phase,
             count(*) AS steps,
+            any_value(m.all_steps) - count(*) AS other_steps,
             quantile_cont(m.step_us, 0.5) AS p50_us,
             quantile_cont(m.step_us, 0.9) AS p90_us,
             any_value(m.mean_us) AS mean_us,
@@ -106,6 +109,7 @@ CREATE MACRO serving_verdict(
         r.span,
         r.step_name,
         r.steps,
+        r.other_steps,
         r.p50_us,
         r.p90_us,
         r.mean_us,

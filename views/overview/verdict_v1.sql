@@ -14,7 +14,8 @@
 --
 -- - headline: time per step, how busy the device is, and the costliest finding.
 --   For a trace of serving it is about the steps that decode, or else about those that prefill: their median
---   time, requests, tokens per second, attention, time without launched work, and what limits them. For a table
+--   time, requests, tokens per second, attention, time without launched work, and what limits them. The
+--   first four cards are about the same steps. For a table
 --   of pipeline operations it is what stragglers cost, and why. The cost of a finding is a mean over the steps. If one
 --   step takes at least twice as long as another, the cost may lie in few of them, and is that 'of the average step'.
 -- - gain: what a step would take without that finding. There is no such row without steps, without a
@@ -382,6 +383,7 @@ CREATE MACRO verdict_v1(
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
             coalesce(v.steps, s.steps, 0) AS steps,
             v.step_name,
+            CASE WHEN v.other_steps > 0 THEN v.step_name ELSE 'step' END AS step_word,
             v.p50_us,
             v.p90_us,
             v.starved_us,
@@ -712,7 +714,9 @@ CREATE MACRO verdict_v1(
                                 'value': f.served_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.served_pct),
-                                'detail': concat_ws(', ', 'of the step', f.wait_says),
+                                'detail': concat_ws(
+                                    ', ', 'of the ' || f.step_word, f.wait_says
+                                ),
                                 'view': 'serving_steps'
                             }
                     WHEN f.busy_pct IS NOT NULL
@@ -803,7 +807,8 @@ CREATE MACRO verdict_v1(
                                 'text': CASE
                                     WHEN f.starved_us = 0 THEN 'none' ELSE as_time(f.starved_us)
                                 END,
-                                'detail': 'per step, the ' || f.device || ' has no launched work',
+                                'detail': 'per ' || f.step_word || ', the ' || f.device
+                                || ' has no launched work',
                                 'view': 'serving_steps'
                             }
                     WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
@@ -867,7 +872,13 @@ CREATE MACRO verdict_v1(
                                 'unit': 'pct',
                                 'text': as_percent(f.attention_pct),
                                 'detail': concat_ws(
-                                    ', ', 'of the ' || f.device || ' work', f.work_says
+                                    ', ',
+                                    'of the ' || f.device || ' work'
+                                    || CASE
+                                        WHEN f.step_word = 'step' THEN ''
+                                        ELSE ' of a ' || f.step_word
+                                    END,
+                                    f.work_says
                                 ),
                                 'view': 'attention_roofline'
                             }
