@@ -382,6 +382,7 @@ CREATE MACRO verdict_v1(
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
             coalesce(v.steps, s.steps, 0) AS steps,
+            coalesce(v.steps + v.other_steps, s.steps, 0) AS all_steps,
             v.step_name,
             CASE WHEN v.other_steps > 0 THEN v.step_name ELSE 'step' END AS step_word,
             v.p50_us,
@@ -1073,8 +1074,8 @@ CREATE MACRO verdict_v1(
                                 ', ',
                                 f.devices || ' x ' || f.models,
                                 CASE
-                                    WHEN f.steps = 1 THEN '1 step'
-                                    WHEN f.steps > 1 THEN f.steps || ' steps'
+                                    WHEN f.all_steps = 1 THEN '1 step'
+                                    WHEN f.all_steps > 1 THEN f.all_steps || ' steps'
                                 END
                             ),
                             ''
