@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What the verdict says of the serving steps of a trace.
 -- grain: one row per trace with serving steps
--- uses: as_percent, as_time, device_words, ratio, serving_steps_v1
+-- uses: as_percent, as_time, device_words, percentage, ratio, serving_steps_v1
 --
 -- The steps that count most are those that decode, else those that mix prefill and decode, those that only
 -- prefill, and those of diffusion.
@@ -81,11 +81,11 @@ CREATE MACRO serving_verdict(
                 AS waiting_us,
             ratio(sum(m.unrecorded_us) FILTER (WHERE m.step_basis <> 'period'), count(*))
                 AS left_out_us,
-            100.0 * sum(m.attention_us) / sum(m.device_us) AS attention_pct,
-            sum(m.gemm_pct * m.device_us) / sum(m.device_us) AS gemm_pct,
-            sum(m.moe_pct * m.device_us) / sum(m.device_us) AS moe_pct,
-            sum(m.kv_cache_pct * m.device_us) / sum(m.device_us) AS kv_cache_pct,
-            100.0 * sum(m.step_busy_us) / sum(m.step_us) AS busy_pct,
+            percentage(sum(m.attention_us), sum(m.device_us)) AS attention_pct,
+            ratio(sum(m.gemm_pct * m.device_us), sum(m.device_us)) AS gemm_pct,
+            ratio(sum(m.moe_pct * m.device_us), sum(m.device_us)) AS moe_pct,
+            ratio(sum(m.kv_cache_pct * m.device_us), sum(m.device_us)) AS kv_cache_pct,
+            percentage(sum(m.step_busy_us), sum(m.step_us)) AS busy_pct,
             mode(m.limited_by ORDER BY m.limited_by) AS limited_by
         FROM _main AS m
         GROUP BY m.run, m.worker, m.span
@@ -138,7 +138,9 @@ CREATE MACRO serving_verdict(
                     || ' busy'
             WHEN 'unrecorded work' THEN ': work that is not in this trace limits it'
             WHEN 'device'
-                THEN ': the ' || n.device || ' limits it, ' || as_percent(r.busy_pct) || ' busy'
+                THEN
+                    ': the ' || n.device || ' limits it'
+                    || coalesce(', ' || as_percent(r.busy_pct) || ' busy', '')
             ELSE ''
         END
         || '.' AS sentence,
