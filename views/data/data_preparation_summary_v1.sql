@@ -112,8 +112,16 @@ CREATE MACRO data_preparation_summary_v1(
             NULL AS operator_id,
             NULL AS operator,
             NULL AS loader_worker,
-            CASE WHEN w.is_by_queue THEN w.queue_empty_pct ELSE w.wait_pct END AS value,
-            CASE WHEN w.is_by_queue THEN 30 ELSE 5 END AS threshold,
+            CASE
+                WHEN w.is_by_queue AND w.cause = 'slow_transfer' THEN w.device_empty_pct
+                WHEN w.is_by_queue THEN w.queue_empty_pct
+                ELSE w.wait_pct
+            END AS value,
+            CASE
+                WHEN w.is_by_queue AND w.cause = 'slow_transfer' THEN 0
+                WHEN w.is_by_queue THEN 30
+                ELSE 5
+            END AS threshold,
             w.period_us AS wait_per_step_us,
             CASE w.cause
                 WHEN 'no_bottleneck'
@@ -125,8 +133,12 @@ CREATE MACRO data_preparation_summary_v1(
                     THEN
                         'The training waits for data that is ready: moving it takes '
                         || as_time(w.period_us) || ' per ' || w.period
-                        || '. Use smaller batches of larger tensors, pin_memory=True and '
-                        || 'non_blocking copies.'
+                        || '. Move less data per batch'
+                        || CASE
+                            WHEN w.has_device_queue THEN ''
+                            ELSE ', and use pin_memory=True and non_blocking copies'
+                        END
+                        || '.'
                 ELSE
                     'The training waits for its input pipeline, ' || as_time(w.period_us)
                     || ' per ' || w.period || ' and ' || as_percent(w.wait_pct) || ' of its time'
