@@ -158,7 +158,8 @@ CREATE MACRO attention_roofline_v1(
         GROUP BY ALL
     ),
 
-    -- With a window, a request reads the keys of the window before its first new token, and its own.
+    -- With a window, a request reads the keys of the window before its first new token, and its own. Of what is
+    -- unknown, least would be the other number.
     sized AS (
         SELECT
             s.run,
@@ -180,19 +181,19 @@ CREATE MACRO attention_roofline_v1(
             coalesce(h.query_bytes, 2) AS query_bytes,
             coalesce(kv_bytes, h.kv_bytes, 2) AS kv_bytes,
             CASE
-                WHEN g.has_window
+                WHEN g.has_window AND s.prefill_pairs IS NOT NULL
                     THEN least(s.prefill_pairs, s.prefill_tokens::DOUBLE * window_keys)
                 ELSE s.prefill_pairs
             END AS prefill_pairs,
             CASE
-                WHEN g.has_window
+                WHEN g.has_window AND s.decode_pairs IS NOT NULL
                     THEN least(s.decode_pairs, s.decode_tokens::DOUBLE * window_keys)
                 ELSE s.decode_pairs
             END AS decode_pairs,
             coalesce(s.prefill_tokens, 0) AS prefill_tokens,
             coalesce(s.decode_tokens, 0) AS decode_tokens,
             CASE
-                WHEN g.has_window
+                WHEN g.has_window AND s.prefill_context IS NOT NULL
                     THEN
                         least(
                             s.prefill_context,
@@ -201,7 +202,7 @@ CREATE MACRO attention_roofline_v1(
                 ELSE s.prefill_context
             END AS prefill_context,
             CASE
-                WHEN g.has_window
+                WHEN g.has_window AND s.decode_context IS NOT NULL
                     THEN
                         least(
                             s.decode_context,
