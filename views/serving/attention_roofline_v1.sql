@@ -158,8 +158,8 @@ CREATE MACRO attention_roofline_v1(
         GROUP BY ALL
     ),
 
-    -- With a window, a request reads the keys of the window before its first new token, and its own. Of what is
-    -- unknown, least would be the other number.
+    -- With a window, a request reads the keys of the window before its first new token, and its own. Numbers that
+    -- are not known stay unknown: least would take the other one.
     sized AS (
         SELECT
             s.run,
