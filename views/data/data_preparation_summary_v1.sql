@@ -56,8 +56,10 @@ CREATE MACRO data_preparation_summary_v1(
     waits AS MATERIALIZED (
         SELECT
             w.* REPLACE (coalesce(w.has_workers, NOT h.loads_in_process) AS has_workers),
-            w.has_device_queue AND w.queue_empty_pct IS NOT NULL
-            AND (w.cause <> 'slow_transfer' OR w.device_empty_pct > 0) AS is_by_queue,
+            w.has_device_queue AND CASE
+                WHEN w.cause = 'slow_transfer' THEN coalesce(w.device_empty_pct > 0, FALSE)
+                ELSE w.queue_empty_pct IS NOT NULL
+            END AS is_by_queue,
             ratio(w.wait_us, w.periods) AS period_us,
             ratio(w.slow_wait_us, w.periods) AS slow_period_us
         FROM data_waits(run, worker, span) AS w
