@@ -37,6 +37,11 @@ class Change:
     significant: bool | None
     per_step: float | None = None
 
+    @property
+    def is_reversed(self) -> bool:
+        """Whether a significant change per step has the other sign: one run has more steps."""
+        return bool(self.significant) and (self.per_step or 0) * (self.delta or 0) < 0
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as _json
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -196,8 +196,9 @@ def amount(value: float | None, unit: str) -> str:
     return f"{value:.1f} %" if unit == "pct" else f"{value:g}"
 
 
-def _counts(comparison: Comparison) -> str:
-    if not comparison.has_steps:
+def counts(comparison: Comparison) -> str:
+    """Return the number of steps in both recordings, or '' if they are not compared."""
+    if comparison.block is not None or not comparison.has_steps:
         return ""
     counts = [comparison.overview[f"{side}_steps"] for side in ("baseline", "experiment")]
     return " (one step each)" if counts == [1, 1] else f" ({counts[0]} and {counts[1]} steps)"
@@ -205,7 +206,7 @@ def _counts(comparison: Comparison) -> str:
 
 def _scope(comparison: Comparison) -> str:
     """Return the part of the trace that operators and kernels are counted in."""
-    return comparison.block or f"whole recording{_counts(comparison)}"
+    return comparison.block or f"whole recording{counts(comparison)}"
 
 
 def _blocks(comparison: Comparison, most: int) -> list[Line]:
@@ -220,9 +221,24 @@ def _blocks(comparison: Comparison, most: int) -> list[Line]:
         )
         for row in comparison.blocks
     )
-    moved = _kept(inside, most, False)
+    moved = _kept(
+        [*inside, ("steps that only one run has", _rest(top[1], inside), "us")], most, False
+    )
     name = comparison.block or "time per aligned block (one trace per run)"
     return [(name, *top[1:]), *((f"  {line[0]}", *line[1:]) for line in moved)] if moved else []
+
+
+def _rest(top: Change, inside: list[Line]) -> Change:
+    """Return the time that no block inside has: that of steps without a counterpart in the other run."""
+
+    def left(total: float | None, parts: Iterable[float | None]) -> float:
+        return round((total or 0) - sum(part or 0 for part in parts), 3)  # to the nanosecond
+
+    changes = [change for _, change, _ in inside]
+    baseline = left(top.baseline, (change.baseline for change in changes))
+    experiment = left(top.experiment, (change.experiment for change in changes))
+    pct = 100 * (experiment - baseline) / baseline if baseline else None
+    return Change(baseline, experiment, experiment - baseline, pct, False, None, None)
 
 
 def _steps(comparison: Comparison, most: int, only_significant: bool) -> list[Line]:
@@ -300,9 +316,8 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def _significance(change: Change) -> str:
-    per_step = change.per_step or 0
-    if change.significant and per_step * (change.delta or 0) < 0:  # there are more steps, or fewer
-        return f"significant, but {'less' if per_step < 0 else 'more'} per step"
+    if change.is_reversed:
+        return f"significant, but {'less' if (change.per_step or 0) < 0 else 'more'} per step"
     return {True: "significant", False: "not significant", None: "too few steps to tell"}[
         change.significant
     ]

@@ -65,9 +65,11 @@ def compare(
         if comparison.is_of_steps(condition.figure):
             condition.refuse_unless_comparable(comparison.headline)
         change = comparison.change(condition.figure, condition.name)
-        is_noise = only_significant and change.tested and not change.significant
-        if condition.holds(change) and not is_noise:
+        is_noise = change.tested and (not change.significant or change.is_reversed)
+        if condition.holds(change) and not (only_significant and is_noise):
             values = page.describe(change, unit_of(condition.figure))
+            if condition.name is not None:  # a figure of the whole recording
+                values += page.counts(comparison)
             failed.append(f"{condition.text}: {values}")
     write = page.FORMATS[format]
     if format == "text" and path is None and sys.stdout.isatty():

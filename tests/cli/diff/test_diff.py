@@ -269,6 +269,18 @@ def test_a_longer_recording_with_faster_steps(tracewh: Command, tmp_path: Path) 
         assert gemm.endswith(f" %  significant, but {word} per step")
         assert re.search(r"^  outside of blocks  ", page, re.MULTILINE)
         assert "unknown" not in page
+        # The last six steps take 204, 205, 206, 207, 208 and 209 us.
+        [left] = [line for line in page.splitlines() if "steps that only one run has" in line]
+        assert left.split()[6:10] == (
+            ["0", "us", "1.24", "ms"] if word == "less" else ["1.24", "ms", "0", "us"]
+        )
+    # 126 us of kernels in 4 steps, and 200 us in 10.
+    condition = "kernel_total_us[gemm] > 5%"
+    judged = ("diff", "before", "long", "-w", tmp_path / "wh", "--fail-if", condition)
+    done = tracewh(*judged)
+    assert done.code == 4
+    assert done.err == f"tracewh: {condition}: 126 us to 200 us, +58.7 % (4 and 10 steps)\n"
+    assert tracewh(*judged, "--only-significant").code == 0  # significant is that a step has less
 
 
 def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None:
