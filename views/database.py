@@ -176,6 +176,8 @@ def _only_writer(root: Path) -> Iterator[int]:
         full = os.strerror(errno.ENOSPC)
         said = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         reason = f"{full.lower()}: free some, then `tracewh relink`" if full in str(error) else said
+        if "\\" in str(root) and isinstance(error, duckdb.Error):
+            reason = "DuckDB takes a backslash in a path for a slash; move or rename the warehouse"
         raise WarehouseError(f"cannot write {root / DATABASE}: {reason}") from None
 
 

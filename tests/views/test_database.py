@@ -252,6 +252,16 @@ def test_a_database_that_cannot_be_written(root: Path) -> None:
     assert str(caught.value) == f"cannot write {root / DATABASE}: Is a directory"
 
 
+def test_a_path_that_duckdb_cannot_open(root: Path) -> None:
+    root = root.rename(root.with_name("a\\b"))
+    with pytest.raises(tracewh.WarehouseError) as caught:
+        write_database(root)
+    assert str(caught.value) == (
+        f"cannot write {root / DATABASE}: DuckDB takes a backslash in a path for a slash; "
+        "move or rename the warehouse"
+    )
+
+
 def test_a_trace_that_arrives_is_seen_by_a_connection_too(root: Path) -> None:
     """Also after a question by another way, which has its own list of traces."""
     count = "SELECT count(*) FROM traces"
