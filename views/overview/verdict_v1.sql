@@ -357,7 +357,7 @@ CREATE MACRO verdict_v1(
                 ON r.run = b.run AND r.worker = b.worker AND r.span = b.span
             LEFT JOIN hints AS h
                 ON r.run = h.run AND r.worker = h.worker AND r.span = h.span
-            WHERE r.cost_us >= 0.01 * coalesce(v.mean_us, m.total_us)
+            WHERE r.cost_us > 0 AND r.cost_us >= 0.01 * coalesce(v.mean_us, m.total_us)
         ) AS a
         INNER JOIN finding_phrases() AS p ON a.rule = p.rule
     ),
@@ -930,6 +930,8 @@ CREATE MACRO verdict_v1(
                                         THEN f.operators_hint
                                     WHEN f.tensor_pct IS NULL
                                         THEN 'unknown: no operator launched a kernel'
+                                    WHEN f.device_us = 0
+                                        THEN 'unknown: no kernel ran in a step'
                                     WHEN f.launched_pct >= 50
                                         THEN
                                             'unknown: names of kernels do not tell for '
@@ -1047,6 +1049,7 @@ CREATE MACRO verdict_v1(
                 f.*,
                 CASE
                     WHEN f.is_empty THEN 'nothing ran'
+                    WHEN f.total_us = 0 THEN 'the steps last 0 us'
                     WHEN f.may_be_on_threads THEN recording_hint(f.source, 'threads')
                     ELSE recording_hint(f.source, 'operators')
                 END AS operators_hint
