@@ -10,7 +10,7 @@
 --   run, worker, span
 --   name              type     unit  meaning
 --   operators         BIGINT   -     Number of operators; NULL without host events.
---   is_foreign        BOOLEAN  -     Whether it has host events, but no event of a kind that the PyTorch profiler records.
+--   is_foreign        BOOLEAN  -     Whether it is a Chrome trace without the version that Kineto writes, and has host events, but no event of a kind that the PyTorch profiler records.
 --   has_shapes        BOOLEAN  -     Whether any host event has input shapes.
 --   has_stacks        BOOLEAN  -     Whether any host event has a call stack or is a Python frame.
 --   has_frames        BOOLEAN  -     Whether any host event is a Python frame: frames come with those of modules.
@@ -29,7 +29,12 @@ CREATE MACRO trace_contents(
 ) AS TABLE
     WITH
     _files AS MATERIALIZED (
-        SELECT t.run, t.worker, t.span, row_number() OVER () << 40 AS first_id
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            coalesce(t.source, 'kineto') = 'kineto' AND t.schema_version IS NULL AS may_be_foreign,
+            row_number() OVER () << 40 AS first_id
         FROM traces AS t
         WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
     ),
@@ -95,6 +100,13 @@ CREATE MACRO trace_contents(
         GROUP BY c.first_id
     ),
 
+    -- Also rows of waits and annotations: no other program writes them.
+    _on_device AS (
+        SELECT DISTINCT d.run, d.worker, d.span
+        FROM device_events AS d
+        WHERE is_wanted(d.run, d.worker, d.span, run, worker, span)
+    ),
+
     _launches AS (
         SELECT h.first_id, count(*) AS without_kernels
         FROM _host AS h
@@ -140,7 +152,7 @@ CREATE MACRO trace_contents(
         f.worker,
         f.span,
         h.operators,
-        coalesce(NOT h.has_known_kinds AND d.first_id IS NULL, FALSE) AS is_foreign,
+        coalesce(f.may_be_foreign AND NOT h.has_known_kinds AND e.run IS NULL, FALSE) AS is_foreign,
         h.has_shapes,
         h.has_stacks,
         h.has_frames,
@@ -157,6 +169,7 @@ CREATE MACRO trace_contents(
     FROM _files AS f
     LEFT JOIN _host_facts AS h ON f.first_id = h.first_id
     LEFT JOIN _device_facts AS d ON f.first_id = d.first_id
+    LEFT JOIN _on_device AS e ON f.run = e.run AND f.worker = e.worker AND f.span = e.span
     LEFT JOIN _launches AS l ON f.first_id = l.first_id
     LEFT JOIN _overlapping AS o ON f.first_id = o.first_id
     LEFT JOIN _stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
