@@ -9,12 +9,12 @@
 -- far from half if the sides do not differ. The test assumes no distribution of the values, and the distance
 -- of an outlier does not matter.
 --
--- If a side has 8 values or fewer and no two values are equal, all arrangements are counted. The number of
--- arrangements in which u of the n * m pairs are won is the coefficient of q^u in the product of
--- (1 - q^(m + i)) / (1 - q^i) over i from 1 to n. Otherwise the count is treated as normally distributed, with
--- corrections for ties and for continuity, and the p-value is at least that of the clearest arrangement.
--- scipy.stats.mannwhitneyu does the same without that last rule; for few and tied values, the normal
--- distribution alone gives p-values that are too small.
+-- If a side has 8 values or fewer, no two values are equal, and there are at most a million pairs, all arrangements
+-- are counted. The number of arrangements in which u of the n * m pairs are won is the coefficient of q^u in the
+-- product of (1 - q^(m + i)) / (1 - q^i) over i from 1 to n. Otherwise the count is treated as normally distributed,
+-- with corrections for ties and for continuity, and the p-value is at least that of the clearest arrangement.
+-- scipy.stats.mannwhitneyu does the same, but counts any number of pairs and lacks that last rule; for few and tied
+-- values, the normal distribution alone gives p-values that are too small.
 --
 -- params
 --   name  type     unit  default  meaning
@@ -42,7 +42,7 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
     _sizes AS (
         SELECT DISTINCT s.n, s.m
         FROM _samples AS s
-        WHERE s.tied = 0 AND s.n <= 8
+        WHERE s.tied = 0 AND s.n <= 8 AND s.pairs <= 1000000
     ),
 
     -- One factor of the product at a time: the denominator is a running sum, the numerator a difference.
