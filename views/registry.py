@@ -37,6 +37,15 @@ LISTING = "views"
 #: The parameter of all views that test differences. It is a probability.
 LEVEL = "alpha"
 
+#: What the values of a parameter are, in words.
+_WORDS = {
+    "BIGINT": "a whole number",
+    "INTEGER": "a whole number",
+    "DOUBLE": "a number",
+    "BOOLEAN": "TRUE or FALSE",
+    "VARCHAR": "a text",
+}
+
 __all__ = ["ArgumentError", "Call", "Registry", "UnknownViewError", "ViewError", "installed"]
 
 
@@ -296,7 +305,12 @@ class Registry:
             try:
                 values[given] = convert(value, types[given])
             except ConversionError:
-                message = f"{view.object_name}: {given} is {types[given]}, got {value!r}"
+                words = (
+                    f"{_WORDS[types[given]]} ({types[given]})"
+                    if types[given] in _WORDS
+                    else types[given]
+                )
+                message = f"{view.object_name}: {given} takes {words}, got {value!r}"
                 raise ArgumentError(message) from None
             level = values[given]
             if given == LEVEL and level is not None and not 0 < level < 1:

@@ -24,7 +24,7 @@ READS = (
         ("show zzz", 2, "no view named 'zzz'; `tracewh views` lists the views"),
         ("show step_breakdown --version 99", 2, "step_breakdown has no v99; there is v1"),
         ("show step_breakdown --version x", 2, "--version takes a whole number of at least 1, not 'x'"),
-        ("show step_breakdown --step x", 2, "step_breakdown_v1: step is BIGINT, got 'x'"),
+        ("show step_breakdown --step x", 2, "step_breakdown_v1: step takes a whole number (BIGINT), got 'x'"),
         ("show kernel_stats --group-by x", 2, "group_by must be one of 'name', 'launch', not 'x'"),
         ("show diff_kernels --baseline base", 2, "diff_kernels_v1 needs experiment: Run to compare."),
         ("show step_breakdown --run bas", 2, "no run named 'bas'; did you mean 'base'?"),
