@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tracewh
+from tests.given import Tables
 from tests.views.test_clocks import recorded
 from tracewh.views.registry import installed
 
@@ -120,3 +121,30 @@ def test_recorded_traces(shared: Path, tmp_path: Path) -> None:
     # All communication of the trace is that of its one group.
     [(exposed_us, communication_us)] = overlap
     assert exposed_us == pytest.approx(communication_us)
+
+
+def test_more_members_of_a_list_than_are_compared(tables: Tables) -> None:
+    """257 ranks with one all_reduce each, without the name of its group."""
+    tables.con.execute(
+        "INSERT INTO traces (run, worker, span, rank, world_size) "
+        "SELECT 'r', format('{:03}', i), '1', i, 257 FROM range(257) AS w(i)"
+    )
+    tables.con.execute(
+        """
+        INSERT INTO device_events (
+            run, worker, span, event_id, category, kind, name, collective, device_id, stream_id,
+            start_ns, duration_ns
+        )
+        SELECT
+            'r', format('{:03}', i), '1', 1, 'kernel', 'communication', 'nccl', 'allreduce', 0, 7,
+            0, 1000
+        FROM range(257) AS w(i)
+        """
+    )
+    query = "SELECT ranks, members, reason FROM process_groups_v1()"
+    tables.prepare(query)
+    why = (
+        "The trace names no groups, and of more than 256 members with one list of collectives "
+        "the times are not compared."
+    )
+    assert tables.con.execute(query).fetchall() == [(None, 257, why)]

@@ -173,7 +173,9 @@ CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TAB
             WHEN NOT k.is_known AND k.is_on_host
                 THEN 'The trace does not name the group of these collectives.'
             WHEN NOT k.is_known AND k.members > 256
-                THEN 'More than 256 members have this list of collectives.'
+                THEN
+                    'The trace names no groups, and of more than 256 members with one list of '
+                    || 'collectives the times are not compared.'
             WHEN NOT k.is_known AND NOT k.is_complete AND k.gap IS NULL
                 THEN
                     'The trace names no groups, and the warehouse does not have all ranks of the '
