@@ -7,7 +7,7 @@
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
 -- empty: Neither run has a complete step, or an event with a duration outside of steps: record for longer, and {record events}.
--- uses: delta_pct, diff_steps_v1, ratio, trace_figures, used_devices
+-- uses: delta_pct, device_models, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, and this is not noise. The traces have no devices.
 --
@@ -152,12 +152,16 @@ CREATE MACRO diff_overview_v1(
     ),
 
     used_devices AS (
-        SELECT 'baseline' AS side, b.run, b.worker, b.device_id
+        SELECT 'baseline' AS side, b.run, b.worker, b.device_id, m.name AS model
         FROM used_devices(baseline, baseline_worker, baseline_span) AS b
+        LEFT JOIN device_models(baseline, baseline_worker, baseline_span) AS m
+            ON b.run = m.run AND b.worker = m.worker AND b.span = m.span
         WHERE b.run = baseline AND b.device_id IS NOT NULL
         UNION
-        SELECT 'experiment', e.run, e.worker, e.device_id
+        SELECT 'experiment', e.run, e.worker, e.device_id, m.name
         FROM used_devices(experiment, experiment_worker, experiment_span) AS e
+        LEFT JOIN device_models(experiment, experiment_worker, experiment_span) AS m
+            ON e.run = m.run AND e.worker = m.worker AND e.span = m.span
         WHERE e.run = experiment AND e.device_id IS NOT NULL
     ),
 
@@ -166,7 +170,8 @@ CREATE MACRO diff_overview_v1(
             u.side,
             u.worker,
             u.device_id,
-            coalesce(any_value(d.name), 'unnamed device') AS name,
+            -- On ROCm the list may number the devices in another way than the events do.
+            coalesce(nullif(any_value(d.name), ''), any_value(u.model), 'unnamed device') AS name,
             any_value(d.total_memory_bytes) AS memory_bytes
         FROM used_devices AS u
         LEFT JOIN devices AS d
