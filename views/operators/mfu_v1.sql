@@ -7,7 +7,7 @@
 -- order: run, worker, span, step
 -- empty: No event with a duration was recorded: {record events}.
 -- notes: replay_notes
--- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unrecorded_work
+-- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
 -- example: samples --run gpt_eager
 -- reading: A step does 546 billion operations. At its peak the device needs 0.55 ms for them; their kernels take 1.06 ms, and the step 9 to 15 ms.
 --
@@ -166,7 +166,9 @@ CREATE MACRO mfu_v1(
             u.devices,
             f.run IS NOT NULL AS has_tf32,
             s.run IS NOT NULL AS has_shapes,
-            coalesce(c.is_capture, FALSE) AS is_capture
+            coalesce(c.is_capture, FALSE) AS is_capture,
+            x.run IS NOT NULL AND coalesce(t.source = 'kineto', FALSE)
+            AND t.schema_version IS NULL AS is_foreign
         FROM traces AS t
         CROSS JOIN trace_names(run, worker, span) AS n
         LEFT JOIN device_models(run, worker, span) AS m
@@ -179,6 +181,8 @@ CREATE MACRO mfu_v1(
         LEFT JOIN shaped AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
         LEFT JOIN unrecorded_work(run, worker, span) AS c
             ON t.run = c.run AND t.worker = c.worker AND t.span = c.span
+        LEFT JOIN unknown_events(run, worker, span) AS x
+            ON t.run = x.run AND t.worker = x.worker AND t.span = x.span
         WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
     ),
 
@@ -314,6 +318,7 @@ CREATE MACRO mfu_v1(
             END / greatest(f.devices, 1) AS hfu_ns,
             CASE
                 WHEN f.is_capture THEN 'graphs are captured here, not run'
+                WHEN f.is_foreign THEN 'another program than the PyTorch profiler wrote the trace'
                 WHEN NOT f.has_shapes
                     THEN 'no shapes were recorded: ' || recording_hint(f.source, 'shapes')
                 WHEN b.flops IS NULL
