@@ -346,6 +346,10 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     panel.get_by_label("name: contains").press_sequentially("op 20")
     expect(panel.get_by_text(" of 2000 rows")).to_be_visible()
     assert all("op 20" in name for name in visit.column("operators-table", "name"))
+    # A print has no more rows than the screen.
+    visit.page.emulate_media(media="print")
+    note = "box => getComputedStyle(box, '::after').content"
+    assert "a print has only the rows" in panel.locator(".table").evaluate(note)
 
 
 def test_paper_shows_all_panels_in_the_light_theme(visit: Visit, report: Path) -> None:
