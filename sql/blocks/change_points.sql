@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Lasting changes of level in a series of values.
 -- grain: one row per change
--- uses: rank_sum_p_values
+-- uses: checked_between, rank_sum_p_values
 --
 -- Circular binary segmentation (Olshen, Venkatraman, Lucito and Wigler 2004) on ranks. The test of Mann and
 -- Whitney compares each segment of values with all other values of the series. The segments are those
@@ -128,7 +128,7 @@ CREATE MACRO change_points(rel VARCHAR, alpha DOUBLE := 0.05) AS TABLE
                     ) AS stretch
                 FROM _stretches AS s
                 INNER JOIN rank_sum_p_values('_stretches') AS p ON s.key = p.key
-                WHERE p.p_value * s.stretches < alpha
+                WHERE p.p_value * s.stretches < checked_between('alpha', alpha, 0, 1)
                 GROUP BY s.first, s.last
             )
 

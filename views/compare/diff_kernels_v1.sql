@@ -7,7 +7,7 @@
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- empty: Neither run has kernels: {record device}.
 -- notes: replay_notes
--- uses: block_parts, delta_pct, kernel_steps, kernels_of_side, step_changes, steps_of_sides, trace_weights
+-- uses: block_parts, checked_between, delta_pct, kernel_steps, kernels_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline gpt_eager --experiment gpt_compiled --limit 4
 -- reading: torch.compile fuses the work of the first two kernels into others. Of the next two it leaves the longest calls.
 --
@@ -236,10 +236,12 @@ CREATE MACRO diff_kernels_v1(
         c.baseline_iqr_us AS baseline_total_step_iqr_us,
         c.experiment_iqr_us AS experiment_total_step_iqr_us,
         c.p_value AS total_p_value,
-        CASE WHEN c.least_p_value < alpha THEN c.p_value < alpha END AS significant
+        CASE
+            WHEN c.least_p_value < checked_between('alpha', alpha, 0, 1) THEN c.p_value < alpha
+        END AS significant
     FROM paired AS d
     LEFT JOIN step_changes('figures', 'kernel_traces') AS c ON d.key = c.key
-    WHERE NOT only_significant OR c.p_value < alpha
+    WHERE NOT only_significant OR c.p_value < checked_between('alpha', alpha, 0, 1)
     ORDER BY
         abs(d.experiment_total_us - d.baseline_total_us) DESC NULLS LAST,
         d.name ASC,

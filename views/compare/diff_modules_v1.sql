@@ -5,7 +5,7 @@
 -- distributes: warehouse
 -- order: abs(delta_us) DESC, position
 -- empty: Neither run has an event with a duration: {record events}.
--- uses: aligned_blocks, percentage, step_changes
+-- uses: aligned_blocks, checked_between, percentage, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --depth 2 --limit 8
 -- reading: The data loader takes 8 ms less of each step, and nothing else changes much.
 --
@@ -265,7 +265,9 @@ CREATE MACRO diff_modules_v1(
         a.baseline_start_ns,
         a.experiment_start_ns,
         t.p_value,
-        CASE WHEN t.least_p_value < alpha THEN t.p_value < alpha END AS significant
+        CASE
+            WHEN t.least_p_value < checked_between('alpha', alpha, 0, 1) THEN t.p_value < alpha
+        END AS significant
     FROM aligned AS a
     LEFT JOIN on_devices AS d ON a.position = d.position
     LEFT JOIN tested AS t ON a.position = t.position

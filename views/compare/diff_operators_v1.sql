@@ -7,7 +7,7 @@
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- empty: Neither run has operators that group_by '{group_by}' lists: {record operators}.
 -- notes: replay_notes
--- uses: block_parts, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
+-- uses: block_parts, checked_between, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: In the second run two processes load the data: drawing and shrinking images moved out of the training process. The other differences are small.
 --
@@ -311,13 +311,15 @@ CREATE MACRO diff_operators_v1(
         v.experiment_iqr_us AS experiment_device_self_step_iqr_us,
         v.p_value AS device_self_p_value,
         CASE
-            WHEN least(h.least_p_value, v.least_p_value) < alpha
+            WHEN least(h.least_p_value, v.least_p_value) < checked_between('alpha', alpha, 0, 1)
                 THEN least(h.p_value, v.p_value) < alpha
         END AS significant
     FROM paired AS d
     LEFT JOIN step_changes('host_figures', 'host_steps') AS h ON d.key = h.key
     LEFT JOIN step_changes('device_figures', 'device_steps') AS v ON d.key = v.key
-    WHERE NOT only_significant OR least(h.p_value, v.p_value) < alpha
+    WHERE
+        NOT only_significant
+        OR least(h.p_value, v.p_value) < checked_between('alpha', alpha, 0, 1)
     ORDER BY
         abs(d.experiment_device_self_us - d.baseline_device_self_us) DESC NULLS LAST,
         abs(d.experiment_host_self_us - d.baseline_host_self_us) DESC NULLS LAST,

@@ -7,7 +7,7 @@
 -- combines: step_breakdown_v1()
 -- order: abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- empty: Neither run has an event with a duration: {record events}.
--- uses: delta_pct, step_breakdown_v1, step_changes
+-- uses: checked_between, delta_pct, step_breakdown_v1, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, because the data loader costs a seventh of what it did. The operators take as long as before.
 --
@@ -166,8 +166,10 @@ CREATE MACRO diff_steps_v1(
         c.baseline_iqr_us,
         c.experiment_iqr_us,
         c.p_value,
-        CASE WHEN c.least_p_value < alpha THEN c.p_value < alpha END AS significant
+        CASE
+            WHEN c.least_p_value < checked_between('alpha', alpha, 0, 1) THEN c.p_value < alpha
+        END AS significant
     FROM means AS m
     INNER JOIN step_changes('figures', 'figures') AS c ON m.key = c.key
-    WHERE NOT only_significant OR c.p_value < alpha
+    WHERE NOT only_significant OR c.p_value < checked_between('alpha', alpha, 0, 1)
     ORDER BY abs(m.experiment_us - m.baseline_us) DESC NULLS LAST, m.key ASC;

@@ -7,7 +7,7 @@
 -- order: run, worker, span, step
 -- empty: No event with a duration was recorded: {record events}.
 -- notes: replay_notes
--- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
+-- uses: checked_between, device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
 -- example: samples --run gpt_eager
 -- reading: A step does 546 billion operations. At its peak the device needs 0.55 ms for them; their kernels take 1.06 ms, and the step 9 to 15 ms.
 --
@@ -357,6 +357,7 @@ CREATE MACRO mfu_v1(
         WHERE
             is_wanted(s.run, s.worker, s.span, run, worker, span)
             AND (step IS NULL OR s.step = step)
+            AND (peak_tflops IS NULL OR checked_between('peak_tflops', peak_tflops, 0, NULL) > 0)
     )
 
     SELECT

@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step, call, total_us DESC, kernels
 -- empty: No serving step with attention was recorded; serving_steps lists the steps.
--- uses: attention_heads, checked_choice, matrix_peaks, ratio, serving_windows, serving_work
+-- uses: attention_heads, checked_between, checked_choice, matrix_peaks, ratio, serving_windows, serving_work
 -- example: drawn
 --
 -- Lengths come from the annotation of the step, heads from the inputs of the operator of attention. For
@@ -210,8 +210,10 @@ CREATE MACRO attention_roofline_v1(
                         )
                 ELSE s.decode_context
             END AS decode_context,
-            coalesce(peak_tflops, p.matrix_tflops) AS peak_tflops,
-            coalesce(peak_gbps, p.memory_gbps) AS peak_gbps
+            coalesce(
+                checked_between('peak_tflops', peak_tflops, 0, NULL), p.matrix_tflops
+            ) AS peak_tflops,
+            coalesce(checked_between('peak_gbps', peak_gbps, 0, NULL), p.memory_gbps) AS peak_gbps
         FROM grouped AS g
         INNER JOIN windows AS s ON g.step_id = s.id
         LEFT JOIN attention_heads('grouped') AS h
