@@ -18,7 +18,7 @@ CREATE MACRO checked_between(parameter VARCHAR, value DOUBLE, least DOUBLE, most
                 error(
                     parameter || ' must be greater than ' || least::DECIMAL(18, 0)
                     || coalesce(' and at most ' || most::DECIMAL(18, 0), '')
-                    || ', not ' || value
+                    || ', not ' || format('{:g}', value)
                 )::DOUBLE
         ELSE value
     END

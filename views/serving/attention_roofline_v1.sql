@@ -100,6 +100,14 @@ CREATE MACRO attention_roofline_v1(
                 SELECT c.is_allowed
                 FROM checked_choice('group_by', group_by, ['step', 'call']) AS c
             )
+            -- Engines write a window of -1 for none, which is NULL here.
+            AND least(
+                checked_between('window_keys', window_keys, 0, NULL),
+                checked_between('query_heads', query_heads, 0, NULL),
+                checked_between('kv_heads', kv_heads, 0, NULL),
+                checked_between('head_dim', head_dim, 0, NULL),
+                checked_between('kv_bytes', kv_bytes, 0, NULL)
+            ) IS DISTINCT FROM 0
     ),
 
     -- Sorted before the window, not by it: then the window takes a tenth of the time.
