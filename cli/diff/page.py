@@ -234,7 +234,7 @@ def _rest(top: Change, inside: list[Line]) -> Change:
     def left(total: float | None, parts: Iterable[float | None]) -> float:
         return round((total or 0) - sum(part or 0 for part in parts), 3)  # to the nanosecond
 
-    changes = [change for _, change, _ in inside]
+    changes = [change for _, change, _ in inside] or [top]
     baseline = left(top.baseline, (change.baseline for change in changes))
     experiment = left(top.experiment, (change.experiment for change in changes))
     pct = 100 * (experiment - baseline) / baseline if baseline else None

@@ -12,7 +12,8 @@
 -- diff_modules has a row for each block of two aligned timelines, so a difference that repeats in each step is
 -- spread over many rows. This view sums them: the first row is the trace, or the block that `block` names, and
 -- the others are what is directly inside it. Steps of the profiler are transparent: the blocks inside them
--- count by name over all steps. A row counts one trace of each run, as diff_modules does.
+-- count by name over all steps. A step without blocks is of kind 'unknown'. A row counts one trace of each run, as
+-- diff_modules does.
 --
 -- Differences are experiment - baseline. The rows inside add up to the first row, except for steps that only
 -- one run has.
@@ -65,6 +66,12 @@ CREATE MACRO diff_blocks_v1(
         WHERE b.kind = 'step'
     ),
 
+    -- Blocks with others inside.
+    filled AS (
+        SELECT DISTINCT regexp_replace(b.path, '/[^/]*$', '') AS path
+        FROM blocks AS b
+    ),
+
     top AS (
         SELECT
             b.path,
@@ -79,7 +86,10 @@ CREATE MACRO diff_blocks_v1(
             b.*,
             b.path = t.path AS is_top,
             b.depth = t.depth + 1
-            OR regexp_replace(b.path, '/[^/]*$', '') IN (SELECT s.path FROM parts AS s) AS is_inside
+            OR regexp_replace(b.path, '/[^/]*$', '') IN (SELECT s.path FROM parts AS s)
+                AS is_inside,
+            b.kind = 'step' AND b.matched AND b.path NOT IN (SELECT f.path FROM filled AS f)
+                AS is_bare
         FROM blocks AS b
         CROSS JOIN top AS t
     ),
@@ -87,13 +97,17 @@ CREATE MACRO diff_blocks_v1(
     summed AS (
         SELECT
             CASE WHEN p.is_top THEN 0 ELSE 1 END::BIGINT AS depth,
-            CASE WHEN p.is_top THEN p.path ELSE p.name END AS name,
-            p.kind,
+            CASE
+                WHEN p.is_top THEN p.path
+                WHEN p.is_bare THEN 'unknown'
+                ELSE p.name
+            END AS name,
+            CASE WHEN p.is_bare AND NOT p.is_top THEN 'unknown' ELSE p.kind END AS kind,
             sum(p.baseline_us) AS baseline_us,
             sum(p.experiment_us) AS experiment_us,
             sum(p.delta_us) AS delta_us
         FROM placed AS p
-        WHERE p.is_top OR (p.is_inside AND p.kind <> 'step')
+        WHERE p.is_top OR (p.is_inside AND (p.kind <> 'step' OR p.is_bare))
         GROUP BY ALL
     )
 
