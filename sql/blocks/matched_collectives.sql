@@ -145,18 +145,28 @@ CREATE MACRO matched_collectives(
         GROUP BY o.own_kind_id
     ),
 
-    _sequences AS (
-        SELECT o.own_sequence_id, min(o.position) AS first_position, count(*) AS calls
+    _sequences AS MATERIALIZED (
+        SELECT
+            o.sequence_id,
+            o.own_sequence_id,
+            min(o.position) AS first_position,
+            count(*) AS calls
         FROM _ordered AS o
-        GROUP BY o.own_sequence_id
+        GROUP BY o.sequence_id, o.own_sequence_id
+    ),
+
+    -- Also a place that only some workers reach is not compared if the numbers differ.
+    _numbers AS (
+        SELECT s.sequence_id, min(s.calls) = max(s.calls) AS are_equal
+        FROM _sequences AS s
+        GROUP BY s.sequence_id
     ),
 
     _placed AS MATERIALIZED (
         SELECT
             o.*,
             o.position - k.first_position + 1 AS occurrence,
-            o.position - s.first_position AS place,
-            s.calls
+            o.position - s.first_position AS place
         FROM _ordered AS o
         INNER JOIN _kinds AS k ON o.own_kind_id = k.own_kind_id
         INNER JOIN _sequences AS s ON o.own_sequence_id = s.own_sequence_id
@@ -168,8 +178,8 @@ CREATE MACRO matched_collectives(
             p.place,
             min(p.position) AS match_id,
             count(*) AS calls,
+            bool_and(p.is_comparable AND n.are_equal) AS is_matched,
             -- A group of one rank waits for nobody.
-            bool_and(p.is_comparable) AND min(p.calls) = max(p.calls) AS is_matched,
             count(*) > 1 OR max(p.group_size) = 1 AS is_comparison,
             min(p.duration_ns) AS shortest_ns,
             max(p.duration_ns) AS longest_ns,
@@ -177,6 +187,7 @@ CREATE MACRO matched_collectives(
             arg_min(p.position, (p.duration_ns, p.member_id)) AS shortest_position,
             arg_min(p.worker, (p.duration_ns, p.member_id)) AS shortest_worker
         FROM _placed AS p
+        INNER JOIN _numbers AS n ON p.sequence_id = n.sequence_id
         GROUP BY p.sequence_id, p.place
     )
 
