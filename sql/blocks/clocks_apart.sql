@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Workers whose clock is not aligned with the other workers' clocks, as collectives or steps show.
 -- grain: one row per trace whose clock is not aligned
--- uses: has_epoch, is_wanted, matched_collectives, repeated_ranks
+-- uses: has_epoch, is_wanted, jobs, matched_collectives
 --
 -- In a collective where every rank waits for the last one, the rows of all members overlap and end
 -- together. So a clock is ahead by the difference between the end of its rows and the median end; the median
@@ -16,7 +16,7 @@
 -- entirely before or after the same step of the median worker. The clock is ahead by how much later the
 -- step starts.
 --
--- Times that do not count from 1970 are not compared, nor is a recording in which a rank of a job has several.
+-- Times that do not count from 1970 are not compared, nor are those of a job in which a rank has several traces.
 --
 -- params
 --   name  type     unit  default  meaning
@@ -35,8 +35,11 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             t.run,
             t.worker,
             t.span,
-            t.world_size
+            j.job,
+            j.world_size > 1 AND NOT j.is_repeated AS has_ranks
         FROM traces AS t
+        INNER JOIN jobs(run, span) AS j
+            ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
         WHERE is_wanted(t.run, t.worker, t.span, run, NULL, span) AND has_epoch(t.skipped_reasons)
     ),
 
@@ -97,15 +100,6 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
         GROUP BY n.run, n.worker, n.span
     ),
 
-    _jobs AS (
-        SELECT t.run, t.span
-        FROM _traces AS t
-        ANTI JOIN repeated_ranks(run, span) AS r
-            ON t.run = r.run AND t.span = r.span AND r.world_size > 1
-        GROUP BY t.run, t.span
-        HAVING max(t.world_size) > 1
-    ),
-
     -- Here a trace without steps counts as one step.
     _aligned AS (
         SELECT
@@ -118,8 +112,8 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             quantile_disc(s.extended_end_ns, 0.5) OVER same_step AS median_end_ns
         FROM steps AS s
         INNER JOIN _traces AS t ON s.run = t.run AND s.worker = t.worker AND s.span = t.span
-        INNER JOIN _jobs AS j ON s.run = j.run AND s.span = j.span
-        WINDOW same_step AS (PARTITION BY s.run, s.span, s.step)
+        WHERE t.has_ranks
+        WINDOW same_step AS (PARTITION BY t.job, s.step)
     ),
 
     _steps AS (

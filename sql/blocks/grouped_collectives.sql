@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: Each collective of each worker with its process group, named or detected.
 -- grain: one row per collective and worker
--- uses: detected_groups, exposed_collectives, is_wanted, matched_collectives
+-- uses: detected_groups, exposed_collectives, is_wanted, jobs, matched_collectives
 --
 -- Groups without a name are those of detected_groups. There, collectives are matched by their place on the stream,
 -- because matched_collectives takes equal collectives of all groups without a name for one. Where detected_groups
@@ -43,14 +43,15 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             c.config ->> '$.pg_desc' AS description,
             try_cast(replace(c.config ->> '$.ranks', '"', '') AS INTEGER[]) AS ranks,
             row_number() OVER (ORDER BY t.run, t.worker, t.span) AS trace_id,
-            dense_rank() OVER (ORDER BY t.run, t.span) AS job,
+            j.job,
             coalesce(
-                count(DISTINCT coalesce(t."rank"::VARCHAR, t.worker)) OVER (
-                    PARTITION BY t.run, t.span
-                ) >= t.world_size,
+                count(DISTINCT coalesce(t."rank"::VARCHAR, t.worker)) OVER (PARTITION BY j.job)
+                >= j.world_size,
                 FALSE
             ) AS is_complete
         FROM traces AS t
+        INNER JOIN jobs(run, span) AS j
+            ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
         CROSS JOIN
             LATERAL (
                 SELECT
@@ -159,7 +160,7 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
                 WHEN m.name NOT IN ('send', 'recv', 'send_recv') THEN s.transfer_ns
             END AS shared_ns,
             dense_rank() OVER (
-                ORDER BY m.run, m.span, m.group_name, m.group_ranks, g.list_id, g.group_id
+                ORDER BY m.job, m.group_name, m.group_ranks, g.list_id, g.group_id
             ) AS group_number
         FROM _matched AS m
         LEFT JOIN _unnamed AS u ON m.id = u.id

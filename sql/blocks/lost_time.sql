@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: data_waits, device_setup, label_time, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
+-- uses: data_waits, device_setup, jobs, label_time, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
@@ -134,18 +134,20 @@ CREATE MACRO lost_time(
             ON b.run = a.run AND b.worker = a.worker AND b.span = a.span
     ),
 
-    -- Of the workers of a run that communicate.
+    -- Of the workers of a job that communicate.
     _more AS (
         SELECT
             s.run,
             s.worker,
             s.span,
-            s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
-            s.host_us - s.label_us - min(s.host_us - s.label_us) OVER job AS more_host_us,
-            s.other_us + s.label_us - min(s.other_us + s.label_us) OVER job AS more_other_us
+            s.dataloader_us - min(s.dataloader_us) OVER of_job AS more_loading_us,
+            s.host_us - s.label_us - min(s.host_us - s.label_us) OVER of_job AS more_host_us,
+            s.other_us + s.label_us - min(s.other_us + s.label_us) OVER of_job AS more_other_us
         FROM _shares AS s
+        INNER JOIN jobs(run, span) AS j
+            ON s.run = j.run AND s.worker = j.worker AND s.span = j.span
         WHERE s.communication_us > 0
-        WINDOW job AS (PARTITION BY s.run, s.span)
+        WINDOW of_job AS (PARTITION BY j.job)
     ),
 
     _idle_rules AS (

@@ -2,9 +2,9 @@
 -- since: 0.1
 -- summary: Collectives of each worker, matched with the same collectives of the other workers.
 -- grain: one row per collective and worker
--- uses: collective_calls, is_wanted, repeated_ranks
+-- uses: collective_calls, is_wanted, jobs
 --
--- Two rows are the same collective if recording, step, process group, name and element type agree, and they
+-- Two rows are the same collective if job (see the block jobs), step, process group, name and element type agree, and they
 -- have the same position among such rows. The position is the number that the trace gives them in their
 -- group, whatever their step, or else their order by start among their worker's rows. If every rank has the same number of
 -- elements, the number must agree too. If the workers have different numbers of such rows, some are
@@ -52,11 +52,14 @@ CREATE MACRO matched_collectives(
             t.run,
             t.worker,
             t.span,
-            t.world_size,
             list_min(
                 try_cast(t.metadata ->> '$.distributedInfo.pg_config[*].pg_size' AS INTEGER[])
-            ) < t.world_size AS has_partial_groups
+            ) < t.world_size AS has_partial_groups,
+            j.job,
+            j.is_repeated
         FROM traces AS t
+        INNER JOIN jobs(run, span) AS j
+            ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
         WHERE is_wanted(t.run, t.worker, t.span, run, NULL, span)
     ),
 
@@ -81,6 +84,7 @@ CREATE MACRO matched_collectives(
             c.sequence,
             c.start_ns,
             c.duration_ns,
+            g.job,
             CASE
                 WHEN
                     c.name IN (
@@ -96,15 +100,11 @@ CREATE MACRO matched_collectives(
                 'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier',
                 'broadcast', 'reduce', 'gather', 'scatter'
             )
-            AND r.run IS NULL
+            AND NOT coalesce(g.is_repeated, FALSE)
             AND (c.group_name IS NOT NULL OR coalesce(NOT g.has_partial_groups, TRUE))
                 AS is_comparable
         FROM collective_calls(run, NULL, span) AS c
         LEFT JOIN _groups AS g ON c.run = g.run AND c.worker = g.worker AND c.span = g.span
-        LEFT JOIN repeated_ranks(run, span) AS r
-            ON
-                c.run = r.run AND c.span = r.span
-                AND g.world_size IS NOT DISTINCT FROM r.world_size
     ),
 
     -- Numbers to join by, and windows without partitions: a window with partitions costs 30 ms even for
@@ -120,8 +120,9 @@ CREATE MACRO matched_collectives(
             -- A number in the group holds whatever the steps of the workers are.
             dense_rank() OVER (
                 ORDER BY
-                    c.run, c.span, CASE WHEN c.sequence IS NULL THEN c.step END, c.group_name,
-                    c.group_ranks, c.name, c.shared_dtype, c.shared_elements, c.sequence
+                    c.run, c.span, c.job, CASE WHEN c.sequence IS NULL THEN c.step END,
+                    c.group_name, c.group_ranks, c.name, c.shared_dtype, c.shared_elements,
+                    c.sequence
             ) AS sequence_id,
             dense_rank() OVER (ORDER BY c.run, c.worker, c.span, c.device_id) AS member_id
         FROM _calls AS c

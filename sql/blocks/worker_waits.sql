@@ -2,13 +2,13 @@
 -- since: 0.2
 -- summary: How long the mean step of a worker waits for other workers in collectives, and for which.
 -- grain: one row per trace that communicates; without those that have no steps where other workers have some
--- uses: is_wanted, percentage, step_breakdown_v1
+-- uses: is_wanted, jobs, percentage, step_breakdown_v1
 --
--- Who comes last to a collective spends the least time in it. So the other workers wait for the worker of the run and
--- recording that spends the least time in collectives: their communication time beyond that worker's is waiting.
+-- Who comes last to a collective spends the least time in it. So the other workers wait for the worker of the job that
+-- spends the least time in collectives: their communication time beyond that worker's is waiting.
 --
--- A trace without steps counts as one step. Where other workers of its recording have steps, it is not compared with
--- them.
+-- A trace without steps counts as one step. Where other workers of its job have steps, it is not compared with them.
+-- Workers of a job in which a rank has several traces are not compared with anybody.
 --
 -- If the workers come last in turn, none of them communicates much less than the others. But in each step one does,
 -- and in_turn_us is what a worker waits for that one.
@@ -18,7 +18,7 @@
 -- columns
 --   run, worker, span
 --   straggler         VARCHAR  -    The worker with the least, if another waits for it for more than 10 % of its mean step.
---   longest_wait_us   DOUBLE   us   The longest that a worker of the run waits for the one with the least.
+--   longest_wait_us   DOUBLE   us   The longest that a worker of the job waits for the one with the least.
 --   longest_wait_pct  DOUBLE   pct  The largest share of a worker's mean step that it waits for that one.
 --   straggler_us      DOUBLE   us   Communication time beyond that of the straggler; 0 if there is none.
 --   in_turn_us        DOUBLE   us   Communication time beyond that of the worker with the least in the same step, without straggler_us.
@@ -28,28 +28,40 @@ CREATE MACRO worker_waits(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    -- A trace that is not to be compared is a job of its own.
+    _jobs AS (
+        SELECT
+            j.run,
+            j.worker,
+            j.span,
+            dense_rank() OVER (ORDER BY j.job, CASE WHEN j.is_repeated THEN j.worker END) AS job
+        FROM jobs(run, span) AS j
+    ),
+
     -- Of all workers of a run, because each is compared with the others.
     _steps AS (
         SELECT
             b.run,
             b.worker,
             b.span,
+            j.job,
             b.step,
             b.total_us,
             b.communication_us,
             sum(b.communication_us) OVER (PARTITION BY b.run, b.worker, b.span) > 0
                 AS communicates
         FROM step_breakdown_v1(run := run, span := span) AS b
+        INNER JOIN _jobs AS j ON b.run = j.run AND b.worker = j.worker AND b.span = j.span
         WHERE NOT b.is_tail
         QUALIFY
             b.step IS NOT NULL
-            OR NOT bool_or(b.step IS NOT NULL) OVER (PARTITION BY b.run, b.span)
+            OR NOT bool_or(b.step IS NOT NULL) OVER (PARTITION BY j.job)
     ),
 
     _least AS (
         SELECT
             s.*,
-            min(s.communication_us) OVER (PARTITION BY s.run, s.span, s.step) AS least_us
+            min(s.communication_us) OVER (PARTITION BY s.job, s.step) AS least_us
         FROM _steps AS s
         WHERE s.communicates
     ),
@@ -59,20 +71,21 @@ CREATE MACRO worker_waits(
             s.run,
             s.worker,
             s.span,
+            s.job,
             avg(s.total_us) AS total_us,
             avg(s.communication_us) AS communication_us,
             avg(s.communication_us - s.least_us) AS step_waits_us
         FROM _least AS s
-        GROUP BY s.run, s.worker, s.span
+        GROUP BY s.run, s.worker, s.span, s.job
     ),
 
     _waits AS (
         SELECT
             m.*,
             m.communication_us
-            - min(m.communication_us) OVER (PARTITION BY m.run, m.span) AS waited_us,
+            - min(m.communication_us) OVER (PARTITION BY m.job) AS waited_us,
             first_value(m.worker) OVER (
-                PARTITION BY m.run, m.span ORDER BY m.communication_us ASC, m.worker ASC
+                PARTITION BY m.job ORDER BY m.communication_us ASC, m.worker ASC
             ) AS last_worker
         FROM _means AS m
     ),
@@ -80,10 +93,10 @@ CREATE MACRO worker_waits(
     _longest AS (
         SELECT
             w.*,
-            max(w.waited_us) OVER job AS longest_wait_us,
-            max(percentage(w.waited_us, w.total_us)) OVER job AS longest_wait_pct
+            max(w.waited_us) OVER of_job AS longest_wait_us,
+            max(percentage(w.waited_us, w.total_us)) OVER of_job AS longest_wait_pct
         FROM _waits AS w
-        WINDOW job AS (PARTITION BY w.run, w.span)
+        WINDOW of_job AS (PARTITION BY w.job)
     ),
 
     _divided AS (

@@ -17,7 +17,7 @@
 -- used. If the trace numbers the collectives of a group, the number counts, not step and order. If the workers have
 -- different numbers of collectives, some are missing, and none is compared. Collectives that name no group are not
 -- compared if the job has groups that lack some ranks, and nothing is if a rank of the job has several traces in the
--- recording. send and recv are not compared either.
+-- recording. Traces with different numbers of ranks are of different jobs. send and recv are not compared either.
 --
 -- A collective starts to transfer when the last rank arrives, and ends on all ranks together. So the
 -- shortest row among the workers is the transfer time, and the rest of a longer row is waiting. If only some
