@@ -248,6 +248,22 @@ CREATE MACRO collective_calls(
             r.duration_ns
         FROM _said AS r
         LEFT JOIN _groups AS g ON r.run = g.run AND r.worker = g.worker AND r.span = g.span
+    ),
+
+    -- Where two steps overlap, the later one gets the overlap, as in event_steps.
+    _steps AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.step,
+            s.start_ns,
+            s.end_ns,
+            lead(s.start_ns) OVER (
+                PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.event_id
+            ) AS next_start_ns
+        FROM steps AS s
+        WHERE s.step IS NOT NULL AND is_wanted(s.run, s.worker, s.span, run, worker, span)
     )
 
     SELECT
@@ -276,10 +292,9 @@ CREATE MACRO collective_calls(
         n.duration_ns
     FROM _named AS n
     LEFT JOIN element_types() AS e ON replace(lower(n.raw_dtype), 'c10::', '') = e.name
-    LEFT JOIN steps AS s
+    LEFT JOIN _steps AS s
         ON
             n.run = s.run AND n.worker = s.worker AND n.span = s.span
-            AND s.step IS NOT NULL
             AND n.placed_from_ns >= s.start_ns
-            AND n.placed_from_ns < s.end_ns
+            AND n.placed_from_ns < least(s.end_ns, s.next_start_ns)
             AND n.placed_to_ns <= s.end_ns;
