@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: Each collective of each worker with its process group, named or detected.
 -- grain: one row per collective and worker
--- uses: detected_groups, exposed_collectives, is_wanted, jobs, matched_collectives
+-- uses: detected_groups, exposed_collectives, is_wanted, jobs, matched_collectives, worker_clocks
 --
 -- Groups without a name are those of detected_groups. There, collectives are matched by their place on the stream,
 -- because matched_collectives takes equal collectives of all groups without a name for one. Where detected_groups
@@ -44,6 +44,7 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             try_cast(replace(c.config ->> '$.ranks', '"', '') AS INTEGER[]) AS ranks,
             row_number() OVER (ORDER BY t.run, t.worker, t.span) AS trace_id,
             j.job,
+            k.clock_id,
             coalesce(
                 count(DISTINCT coalesce(t."rank"::VARCHAR, t.worker)) OVER (PARTITION BY j.job)
                 >= j.world_size,
@@ -52,6 +53,8 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
         FROM traces AS t
         INNER JOIN jobs(run, span) AS j
             ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
+        INNER JOIN worker_clocks(run, span) AS k
+            ON t.run = k.run AND t.worker = k.worker AND t.span = k.span
         CROSS JOIN
             LATERAL (
                 SELECT
@@ -68,6 +71,7 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             m.*,
             w.trace_id,
             w.job,
+            w.clock_id,
             w.is_complete,
             w."rank",
             coalesce(k.group_description, w.description) AS description,
@@ -96,6 +100,7 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             m.job,
             m.is_complete,
             m.member_id,
+            m.clock_id,
             -- Ranks may put different amounts into the others.
             concat_ws(
                 ' ',
@@ -110,6 +115,7 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
                 END
             ) AS said,
             row_number() OVER (PARTITION BY m.member_id ORDER BY m.id) AS place,
+            m.start_ns,
             m.start_ns + m.duration_ns AS end_ns,
             m.duration_ns
         FROM _matched AS m
@@ -127,8 +133,10 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             u.job,
             u.is_complete,
             u.member_id,
+            u.clock_id,
             l.list,
             u.place,
+            u.start_ns,
             u.end_ns
         FROM _unnamed AS u
         INNER JOIN _lists AS l ON u.member_id = l.member_id

@@ -15,9 +15,9 @@ from tests.given import Tables
 from tests.views.test_clocks import recorded
 from tracewh.views.registry import installed
 
-#: A collective of a member: member_id, list, place, end_ns.
-End = tuple[int, str, int, int]
-COLUMNS = ("member_id", "list", "place", "end_ns")
+#: A collective of a member, which has a clock of its own: member_id, list, place, start_ns, end_ns.
+End = tuple[int, str, int, int, int]
+COLUMNS = ("member_id", "list", "place", "start_ns", "end_ns")
 
 
 def ask(ends: Iterable[End]) -> tuple[set[frozenset[int]], float]:
@@ -27,7 +27,9 @@ def ask(ends: Iterable[End]) -> tuple[set[frozenset[int]], float]:
     with duckdb.connect(config={"threads": 1}) as con:
         registry.create(con, registry.needs("FROM detected_groups('ends')"))
         con.register("members", pa.table(dict(zip(COLUMNS, columns, strict=True))))
-        con.execute("CREATE TABLE ends AS SELECT 1 AS job, TRUE AS is_complete, * FROM members")
+        con.execute(
+            "CREATE TABLE ends AS SELECT 1 AS job, TRUE AS is_complete, member_id AS clock_id, * FROM members"
+        )
         rows = con.execute("SELECT member_id, group_id, gap FROM detected_groups('ends')")
         found = rows.fetchall()
     groups: dict[int, set[int]] = {}
@@ -51,9 +53,8 @@ def test_made_groups_are_found_on_clocks_with_errors(jitter_us: int) -> None:
             offset, drift = random_.uniform(-50e6, 50e6), random_.uniform(-20e-6, 20e-6)
             for place, end in enumerate(ends, 1):
                 late = abs(random_.gauss(0, jitter_us * 1e3))
-                rows.append(
-                    (group + 16 * member, "", place, round(end * (1 + drift) + offset + late))
-                )
+                end_ns = round(end * (1 + drift) + offset + late)
+                rows.append((group + 16 * member, "", place, end_ns - 1_000_000, end_ns))
     groups, gap = ask(rows)
     assert groups == {frozenset(range(group, 64, 16)) for group in range(16)}
     assert gap > 100
@@ -64,9 +65,9 @@ def of_job(shared: Path, job: str, optype: str) -> list[End]:
     ends, _ = recorded(shared / "data" / "stragglers" / f"trace-{job}.parquet", optype)
     places: dict[int, int] = {}
     rows = []
-    for _, rank, end_ns, _ in sorted(ends, key=lambda end: end[2]):
+    for _, rank, end_ns, start_ns in sorted(ends, key=lambda end: end[2]):
         places[rank] = places.get(rank, 0) + 1
-        rows.append((rank, "", places[rank], round(end_ns)))
+        rows.append((rank, "", places[rank], round(start_ns), round(end_ns)))
     return rows
 
 

@@ -15,7 +15,7 @@
 -- group, because a communicator has a stream of its own. Members have the same list of collectives, and end together.
 -- Several groups with one list are distinguished by the times from one end to the next. No offset of a clock changes
 -- these, and the drift of a clock is taken out. Within a group they differ by microseconds, between groups by more. If
--- the differences have no gap of ten times, reason says so, and ranks is NULL.
+-- the differences have no gap of ten times, or different clocks may explain the gap, reason says so, and ranks is NULL.
 --
 -- kind is what the name or the description of the group says: 'data', 'tensor', 'pipeline', 'expert' or 'context'. If it says
 -- nothing, a group that only sends and receives is 'pipeline', and one with all_to_all 'expert'. Otherwise kind is
@@ -180,6 +180,10 @@ CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TAB
                 THEN
                     'The trace names no groups, and the warehouse does not have all ranks of the '
                     || 'job.'
+            WHEN NOT k.is_known AND k.gap >= 10
+                THEN
+                    'The trace names no groups, and members whose clocks may differ end so little '
+                    || 'apart that they may be one group.'
             WHEN NOT k.is_known
                 THEN
                     'The trace names no groups, and the ends of the collectives do not tell groups '
