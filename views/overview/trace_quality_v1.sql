@@ -7,7 +7,7 @@
 -- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, has_epoch, recording_hint, source_limits, trace_contents, unrecorded_work, graph_replays_v1
+-- uses: as_time, clocks_apart, has_epoch, jobs, recording_hint, source_limits, trace_contents, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -50,16 +50,18 @@ CREATE MACRO trace_quality_v1(
             t.source,
             coalesce(t.source, 'kineto') = 'kineto'
             AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
-            max(t.world_size) OVER ranks AS job_ranks,
-            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks,
+            j.world_size AS job_ranks,
+            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER (PARTITION BY j.job)
+                AS present_ranks,
             count(t.rank) OVER (
                 PARTITION BY t.run, t.span, t.world_size, t.rank
             ) AS traces_of_rank
         FROM traces AS t
+        INNER JOIN jobs(run, span) AS j
+            ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
         WHERE
             (run IS NULL OR t.run = run)
             AND (span IS NULL OR t.span = span)
-        WINDOW ranks AS (PARTITION BY t.run, t.span)
     ),
 
     findings AS (
