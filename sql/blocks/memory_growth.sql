@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: How much the allocated memory of a device grows in every step.
 -- grain: one row per trace with a device whose memory grows from each step to the next
--- uses: complete_steps, is_wanted, latest_before
+-- uses: complete_steps, latest_before, memory_totals
 --
 -- What counts is the least memory that is allocated in a step, because a step releases what it needs only for itself.
 -- The first step is left out: it may allocate what all others use, such as the state of the optimizer. So a trace needs
@@ -25,14 +25,11 @@ CREATE MACRO memory_growth(
             t.trace AS lane,
             m.time_ns AS at_ns,
             m.event_id AS id,
-            concat_ws(':', m.device_type, m.device_id) AS device,
-            m.total_allocated_bytes
-        FROM memory_records AS m
+            m.device,
+            m.allocated_bytes
+        FROM memory_totals(run, worker, span) AS m
         INNER JOIN (SELECT DISTINCT s.run, s.worker, s.span, s.trace FROM _steps AS s) AS t
             ON m.run = t.run AND m.worker = t.worker AND m.span = t.span
-        WHERE
-            m.total_allocated_bytes IS NOT NULL
-            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
     _starts AS (
@@ -48,7 +45,7 @@ CREATE MACRO memory_growth(
             s.steps,
             s.slot,
             r.device,
-            min(r.total_allocated_bytes) AS bytes
+            min(r.allocated_bytes) AS bytes
         FROM latest_before('_starts', '_records') AS l
         INNER JOIN _records AS r ON l.lane = r.lane AND l.id = r.id
         INNER JOIN _steps AS s ON l.lane = s.trace AND l.latest_id = s.slot

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Figures that summarise each trace.
 -- grain: one row per trace and figure that it records
--- uses: gpu_summary_v1, gpu_time_v1, is_wanted, percentage, ratio, step_breakdown_v1
+-- uses: gpu_summary_v1, gpu_time_v1, memory_totals, percentage, ratio, step_breakdown_v1
 --
 -- Device figures are means over the devices of a trace. Step figures are means over the steps that are not
 -- tail steps.
@@ -15,8 +15,7 @@
 --   peak_memory_bytes, mean_memory_bytes            allocated on devices other than the host
 --   peak_host_memory_bytes, mean_host_memory_bytes  allocated on the host
 --
--- Memory that another process sent, as data loader workers do, is not included: the profiler records a total
--- of 0 for it.
+-- Memory that another process sent, as data loader workers do, is not included; see the block memory_totals.
 --
 -- params
 --   name     type       unit  default  meaning
@@ -38,35 +37,24 @@ CREATE MACRO trace_figures(
             m.run,
             m.worker,
             m.span,
-            m.device_type,
-            m.device_id,
+            m.device,
             m.device_type = 'cpu' AS on_host,
-            m.total_allocated_bytes AS bytes,
+            m.allocated_bytes AS bytes,
             lead(m.time_ns) OVER (
-                PARTITION BY m.run, m.worker, m.span, m.device_type, m.device_id
-                ORDER BY m.time_ns, m.event_id
+                PARTITION BY m.run, m.worker, m.span, m.device ORDER BY m.time_ns, m.event_id
             ) - m.time_ns AS duration_ns
-        FROM memory_records AS m
+        FROM memory_totals(run, worker, span) AS m
         WHERE
-            (
-                figures IS NULL
-                OR list_has_any(
-                    figures,
-                    [
-                        'peak_memory_bytes',
-                        'mean_memory_bytes',
-                        'peak_host_memory_bytes',
-                        'mean_host_memory_bytes'
-                    ]
-                )
+            figures IS NULL
+            OR list_has_any(
+                figures,
+                [
+                    'peak_memory_bytes',
+                    'mean_memory_bytes',
+                    'peak_host_memory_bytes',
+                    'mean_host_memory_bytes'
+                ]
             )
-            AND m.total_allocated_bytes IS NOT NULL
-            AND NOT (
-                m.device_type = 'cpu'
-                AND m.total_allocated_bytes = 0
-                AND coalesce(m.total_reserved_bytes, 0) > 0
-            )
-            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
     _curves AS (
@@ -78,7 +66,7 @@ CREATE MACRO trace_figures(
             max(p.bytes)::DOUBLE AS peak_bytes,
             ratio(sum(p.bytes::DOUBLE * p.duration_ns), sum(p.duration_ns)) AS mean_bytes
         FROM _points AS p
-        GROUP BY p.run, p.worker, p.span, p.on_host, p.device_type, p.device_id
+        GROUP BY p.run, p.worker, p.span, p.on_host, p.device
     ),
 
     _parts AS (

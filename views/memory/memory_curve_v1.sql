@@ -12,8 +12,9 @@
 -- reading: The first point is the first image: 3 x 128 x 128 numbers of 4 bytes.
 --
 -- All points that the profiler recorded are listed. For memory that another process sent, as data loader
--- workers do, the profiler records 0 allocated bytes and the size as reserved. Traces recorded before
--- torch 1.10 have no totals, and so no rows.
+-- workers do, the profiler records 0 allocated bytes and the size as reserved, and 0 for both when it is released.
+-- The block memory_totals leaves these points out, and so does the chart of the report. Traces recorded before torch
+-- 1.10 have no totals, and so no rows.
 --
 -- params
 --   name    type     unit  default  meaning

@@ -2,11 +2,11 @@
 -- version: 1
 -- since: 0.1
 -- summary: What a timeline draws below its lanes: busy devices, SM efficiency, launch queues and memory over time.
--- grain: one row per series, device and pixel whose value is not 0
+-- grain: one row per series, device and pixel whose value is not 0; for memory also those whose value is 0
 -- distributes: trace
 -- order: run, worker, span, series, device, start_ns
 -- empty: The trace has neither device work nor memory records between from_ns and to_ns.
--- uses: is_wanted, merged_intervals, queue_changes, sm_efficiency_series_v1, timeline_windows
+-- uses: is_wanted, memory_totals, merged_intervals, queue_changes, sm_efficiency_series_v1, timeline_windows
 -- example: samples --run gpt_eager --pixels 3
 -- reading: The queue is nearly always empty: the device waits for the host.
 --
@@ -16,7 +16,7 @@
 --   copies and memsets are not.
 -- - sm_efficiency: mean share of the multiprocessors that the running kernels could use, in percent.
 -- - queue_length: mean number of device events that were launched and had not started, of all streams.
--- - memory: most bytes allocated at a time.
+-- - memory: most bytes allocated at a time, without memory that another process sent; see the block memory_totals.
 --
 -- params
 --   run, worker, span
@@ -114,18 +114,14 @@ CREATE MACRO timeline_series_v1(
             m.worker,
             m.span,
             'memory',
-            concat_ws(':', m.device_type, m.device_id),
+            m.device,
             m.time_ns,
             lead(m.time_ns) OVER (
-                PARTITION BY m.run, m.worker, m.span, m.device_type, m.device_id
-                ORDER BY m.time_ns, m.event_id
+                PARTITION BY m.run, m.worker, m.span, m.device ORDER BY m.time_ns, m.event_id
             ),
-            m.total_allocated_bytes
-        FROM memory_records AS m
-        WHERE
-            m.total_allocated_bytes IS NOT NULL
-            AND (series IS NULL OR series = 'memory')
-            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
+            m.allocated_bytes
+        FROM memory_totals(run, worker, span) AS m
+        WHERE series IS NULL OR series = 'memory'
     ),
 
     inside AS (

@@ -1,10 +1,11 @@
--- Panel of the report: Memory over time. A chart shows only the lowest and the highest point of each interval.
+-- Panel of the report: Memory over time, without memory that another process sent. A chart shows only the lowest and
+-- the highest point of each interval.
 SELECT
     device,
     (time_ns - $start_ns) / 1e6 AS time_ms,
     allocated_bytes,
     reserved_bytes
-FROM memory_curve(run := $run, worker := $worker, span := $span)
+FROM memory_totals(run := $run, worker := $worker, span := $span)
 WINDOW
     lowest AS (
         PARTITION BY device, (time_ns - $start_ns) * $intervals // $length_ns

@@ -51,6 +51,20 @@ def test_annotations_are_shown_without_the_steps(all_samples: tracewh.Warehouse)
         assert {row[0] for row in all_samples.rows(query)} == expected
 
 
+def test_memory_does_not_fall_to_zero_when_a_data_loader_sends_a_batch(
+    all_samples: tracewh.Warehouse,
+) -> None:
+    keys = {"run": "resnet_workers_2", "worker": "worker0", "span": "1"}
+    points = all_samples.memory_curve(**keys).fetchall()
+    # Five batches of two tensors, sent and released.
+    assert sum(row[5] == 0 for row in points) == 20
+    start, end = points[0][4], points[-1][4]
+    # So many intervals that no point is left out.
+    chart = {"start_ns": start, "length_ns": end - start, "intervals": 10**6}
+    query = query_text("report/memory_curve", **keys, **chart)
+    assert min(row[2] for row in all_samples.rows(query)) == 1728
+
+
 def test_findings_lead_to_panels(tables: Tables) -> None:
     query = "SELECT DISTINCT f.view FROM finding_phrases() AS f"
     tables.prepare(query)
