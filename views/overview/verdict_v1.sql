@@ -176,7 +176,8 @@ CREATE MACRO verdict_v1(
         GROUP BY d.run, d.worker, d.span
     ),
 
-    -- The fullest device counts; the host only if no device recorded its memory.
+    -- The fullest device counts, of several the last one, as in memory_growth; the host only if no device recorded its
+    -- memory.
     peaks AS (
         SELECT
             p.run,
@@ -184,7 +185,12 @@ CREATE MACRO verdict_v1(
             p.span,
             arg_max(
                 { 'device': p.device, 'bytes': p.peak_bytes, 'capacity': d.total_memory_bytes },
-                (p.device <> 'cpu', coalesce(p.peak_bytes / d.total_memory_bytes, 0), p.peak_bytes)
+                (
+                    p.device <> 'cpu',
+                    coalesce(p.peak_bytes / d.total_memory_bytes, 0),
+                    p.peak_bytes,
+                    p.device
+                )
             ) AS peak
         FROM memory_peaks(run, worker, span) AS p
         LEFT JOIN devices AS d
