@@ -71,7 +71,8 @@ def is_list_of_events(text: TextBuffer) -> bool:
         return "ph" in (parse_object(first.text, Counter()) or {})
 
 
-_OTHER_EXPORT = "if nsys wrote it, export the report again with --type sqlite"
+_EXPORT_AGAIN = "export the report again with --type sqlite"
+_OTHER_EXPORT = f"if nsys wrote it, {_EXPORT_AGAIN}"
 #: First bytes of files that stand for a trace or contain one, and what to do.
 _STARTS = {
     b"version https://git-lfs": "a pointer of Git LFS; fetch the file itself: git lfs pull",
@@ -129,6 +130,8 @@ def describe_file(text: bytes) -> str:
         return FLIGHT_RECORDER
     if b'"header"' in text and (b'"coll_perf"' in text or b'"p2p_perf"' in text):
         return "a log of the NCCL inspector, which tracewh cannot read yet"
+    if b'"globalPid"' in text or b'"globalTid"' in text:
+        return f"a JSON export of Nsight Systems; {_EXPORT_AGAIN}"
     if any(_LIST.match(text, key.end()) for key in re.finditer(_KEY, text)):
         return (
             "its traceEvents are not at the top of the JSON object, or what stands before them is damaged or is nested "

@@ -300,6 +300,18 @@ ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the c
             "not a Kineto trace: an HDF5 file; if nsys wrote it, export the report again with --type sqlite",
             id="HDF5",
         ),
+        # `nsys export --type json` writes an object per line, and `--type jsonlines` a row of a table.
+        pytest.param(
+            b'{"Type":80,"CudaEvent":{"startNs":"3913448975","endNs":"4015230442",'
+            b'"globalPid":"281919807815680"}}\n{"data":["[Unknown]","python"]}\n',
+            "not a Kineto trace: a JSON export of Nsight Systems; export the report again with --type sqlite",
+            id="JSON of nsys",
+        ),
+        pytest.param(
+            b'{"start":10,"end":20,"globalTid":281919807815680,"nameId":7}\n',
+            "not a Kineto trace: a JSON export of Nsight Systems; export the report again with --type sqlite",
+            id="JSON lines of nsys",
+        ),
         pytest.param(
             archived("zip"),
             "not a Kineto trace: a ZIP archive; unpack it, and ingest the folder",
