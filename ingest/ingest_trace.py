@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -180,12 +181,14 @@ def _reader(
 
 def _facts(trace: _Trace, reader: TraceReader | Contents, unpadded: bool) -> dict[str, Any]:
     """The columns of `traces` that do not come from events or metadata, and what their computation needs."""
+    named = re.search(r"rank[-_ ]?(\d+)", trace.source.trace_name)
     return {
         "source_path": str(trace.source.path),
         "source_bytes": trace.stat.st_size,
         "source_mtime_ns": trace.stat.st_mtime_ns,
         "content_hash": reader.content_hash,
         "trace_name": trace.source.trace_name,
+        "rank": named[1] if named and trace.source.is_rank_named else None,
         "worker": trace.source.worker,
         "unpadded": unpadded,
         "events": reader.events,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -75,8 +74,8 @@ def _given(trace: Writing) -> dict[str, Any]:
     metadata = trace.metadata
     job = distributed(metadata)
     rank = _integer(job.get("rank"))
-    if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", trace.source["trace_name"])):
-        rank = _integer(named[1])
+    if rank is None:
+        rank = _integer(trace.source["rank"])
     return {
         **trace.source,
         "trace": trace.number,

@@ -29,6 +29,8 @@ class Source:
             knows.
         local: A copy of the file on this machine, or what it was exported to, to be read instead; it exists until
             the end of the ingest.
+        is_rank_named: Whether a rank in the name of the file is that of the trace. It is not if several processes in
+            the file may be ranks.
         copies: Paths of other forms of the recording, such as the report that it was exported from.
         problem: Why it cannot be ingested, in one line; '' if it can be tried.
     """
@@ -43,5 +45,6 @@ class Source:
     recordings: tuple[File, ...] = ()
     step_range: str | None = None
     local: Path | None = None
+    is_rank_named: bool = True
     copies: tuple[str, ...] = ()
     problem: str = ""

@@ -22,8 +22,8 @@ CREATE MACRO source_limits() AS TABLE
         VALUES
         (
             'nsys', 'rank_unknown', FALSE,
-            'Nsight Systems does not record ranks: name the file of each rank rank<N>, as '
-            || 'nsys profile -o report_rank%q{RANK} does.'
+            'Nsight Systems does not record ranks: record each rank into a file of its own, with '
+            || 'rank<N> in its name, as nsys profile -o report_rank%q{RANK} does.'
         ),
         (
             'nsys', 'kernels_without_launches', FALSE,

@@ -41,7 +41,10 @@ class NcuReader(TableReader):
         found = process_ids(source, folder)
         if len(found) < 2:
             return [source]
-        return [replace(source, worker=f"{source.worker}_pid{pid}", part=pid) for pid in found]
+        return [
+            replace(source, worker=f"{source.worker}_pid{pid}", part=pid, is_rank_named=False)
+            for pid in found
+        ]
 
     def read(self, source: Source, reading: Reading) -> Contents:
         """See `TableReader.read`."""

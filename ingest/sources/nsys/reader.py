@@ -65,7 +65,7 @@ class NsysReader(TableReader):
         self, source: Source, stored: Sequence[str], folder: Path | None
     ) -> Sequence[Source]:
         """See `Reader.traces`: one per process with CUDA calls, device work or NVTX ranges."""
-        from tracewh.ingest.sources.nsys.schema import MAIN, OTHER
+        from tracewh.ingest.sources.nsys.schema import DEVICE_WORK, MAIN, OTHER
 
         path = source.path
         is_report = path.name.endswith((REPORT, *_OLD_REPORTS))
@@ -79,7 +79,8 @@ class NsysReader(TableReader):
         elif not isinstance(path, Path | TraceFolder | Piped) and folder is not None:
             source = replace(source, local=_copied(path, folder))
         export = self._export(source)
-        keys: set[int] = set().union(*(export.processes(table) for table in MAIN))
+        working: set[int] = set().union(*(export.processes(table) for table in DEVICE_WORK))
+        keys = working.union(*(export.processes(table) for table in MAIN))
         keys = keys or set().union(*(export.processes(table) for table in OTHER))
         if not keys:
             raise RefusedError(
@@ -89,7 +90,12 @@ class NsysReader(TableReader):
         if len(keys) == 1:
             return [replace(source, part=str(*keys))]
         return [
-            replace(source, worker=f"{source.worker}_pid{key & 0xFFFFFF}", part=str(key))
+            replace(
+                source,
+                worker=f"{source.worker}_pid{key & 0xFFFFFF}",
+                part=str(key),
+                is_rank_named=len(working) < 2,
+            )
             for key in sorted(keys)
         ]
 

@@ -118,12 +118,12 @@ TABLES = {table.name: table for table in _TABLES}
 UNSIGNED = {"uint64Value"}
 
 #: The tables whose rows make a process a trace: those of CUDA and NVTX, or, if there are none, all others.
-MAIN = (
+#: Several processes with work on a GPU may be ranks.
+DEVICE_WORK = (
     "CUPTI_ACTIVITY_KIND_KERNEL",
     "CUPTI_ACTIVITY_KIND_MEMCPY",
     "CUPTI_ACTIVITY_KIND_MEMSET",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-    "CUPTI_ACTIVITY_KIND_RUNTIME",
-    "NVTX_EVENTS",
 )
+MAIN = ("CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS")
 OTHER = ("OSRT_API", "COMPOSITE_EVENTS", "SCHED_EVENTS")

@@ -193,13 +193,16 @@ def test_units(tmp_path: Path) -> None:
 
 
 def test_one_worker_per_process(tmp_path: Path) -> None:
-    path = tmp_path / "report.csv"
+    """None of them is the rank that the name of the file has."""
+    path = tmp_path / "report_rank1.csv"
     path.write_text(DETAILS.replace('"1","41"', '"1","42"'))
     found = tracewh.ingest([path], tmp_path / "warehouse")
     assert [(each.worker, each.events) for each in found] == [
-        ("report_pid41", 1),
-        ("report_pid42", 1),
+        ("report_rank1_pid41", 1),
+        ("report_rank1_pid42", 1),
     ]
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT DISTINCT t.rank FROM traces AS t") == [(None,)]
 
 
 def test_the_id_of_a_process_is_a_text_and_never_a_statement(tmp_path: Path) -> None:

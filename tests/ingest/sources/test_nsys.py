@@ -354,6 +354,28 @@ def test_correlations_repeat_between_processes(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("others", "rank"), [(("NVTX_EVENTS",), 0), (None, None)])
+def test_a_file_of_several_ranks_is_named_after_none_of_them(
+    tmp_path: Path, others: tuple[str, ...] | None, rank: int | None
+) -> None:
+    """One nsys around torchrun records all of its ranks: then 0 is the number of the node, or of nothing.
+
+    A process without work on a GPU, such as a loader, helps the rank that the file is named after.
+    """
+    second = {k: rows for k, rows in tiny(8).items() if others is None or k in others}
+    tables = {
+        name: [
+            *rows,
+            *(second.get(name, []) if {"globalTid", "globalPid"} & rows[0].keys() else []),
+        ]
+        for name, rows in tiny(7).items()
+    }
+    path = write_sqlite(tmp_path / "report_rank0.sqlite", tables)
+    results = tracewh.ingest([path], tmp_path / "warehouse")
+    ranks = _asking(tmp_path / "warehouse")("SELECT t.rank FROM traces AS t")
+    assert (len(results), ranks) == (2, [(rank,)] * 2)
+
+
 @pytest.mark.parametrize(
     ("names", "option", "steps"),
     [
