@@ -8,11 +8,13 @@
 -- cpu_utilization has the time that all threads of the process ran, as percentage of one core, at the end of each
 -- 10 ms. Without context switches a sample stands for the median time between two samples of a thread.
 --
+-- A damaged row becomes one without a time, and is the last. The reader counts and removes it.
+--
 -- What would last longer than 100,000 seconds, 10 million times 10 ms, has a damaged time at one end, and is left out.
 WITH
 metrics AS (
     SELECT
-        m.timestamp AS ts_ns,
+        CASE WHEN isfinite(try_cast(m.value AS DOUBLE)) THEN nsys_time(m.timestamp) END AS ts_ns,
         'gpu_metrics' AS category,
         coalesce(n."metricName", 'metric ' || m."metricId") AS name,
         m.device_id::VARCHAR AS pid,
@@ -40,7 +42,7 @@ metrics AS (
 
 -- The table can be read only once.
 taken AS MATERIALIZED (
-    SELECT s.start AS at_ns, s."globalTid" AS thread
+    SELECT nsys_time(s.start) AS at_ns, s."globalTid" AS thread
     FROM "<samples>" AS s
 ),
 
@@ -53,22 +55,27 @@ samples AS (
         nsys_tid(t.thread) AS series,
         count(*)::VARCHAR AS value
     FROM taken AS t
+    WHERE t.at_ns IS NOT NULL
     GROUP BY t.at_ns // 10000000, t.thread
 ),
 
 -- From a thread being put on a core to it being taken off, in pieces of at most 10 ms. A thread whose first
--- switch takes it off ran before it, and one whose last switch puts it on runs after it.
+-- switch takes it off ran before it, and one whose last switch puts it on runs after it. Switches without a time
+-- are the last of their thread.
 switched AS MATERIALIZED (
     SELECT
-        w."globalTid" AS thread,
-        w."isSchedIn" AS is_in,
-        w.start AS at_ns,
-        lead(w.start) OVER of_thread AS next_ns,
-        lag(w.start) OVER of_thread AS previous_ns,
-        min(w.start) OVER () AS first_ns,
-        max(w.start) OVER () AS last_ns
-    FROM "<switches>" AS w
-    WINDOW of_thread AS (PARTITION BY w."globalTid" ORDER BY w.start, w."isSchedIn")
+        w.thread,
+        w.is_in,
+        w.at_ns,
+        lead(w.at_ns) OVER of_thread AS next_ns,
+        lag(w.at_ns) OVER of_thread AS previous_ns,
+        min(w.at_ns) OVER () AS first_ns,
+        max(w.at_ns) OVER () AS last_ns
+    FROM (
+        SELECT s."globalTid" AS thread, s."isSchedIn" AS is_in, nsys_time(s.start) AS at_ns
+        FROM "<switches>" AS s
+    ) AS w
+    WINDOW of_thread AS (PARTITION BY w.thread ORDER BY w.at_ns, w.is_in)
 ),
 
 runs AS (
@@ -110,6 +117,7 @@ distances AS (
         t.at_ns,
         t.at_ns - lag(t.at_ns) OVER (PARTITION BY t.thread ORDER BY t.at_ns) AS distance_ns
     FROM taken AS t
+    WHERE t.at_ns IS NOT NULL
 ),
 
 period AS (
@@ -177,6 +185,22 @@ used AS (
     LEFT JOIN busy AS b ON s.slot = b.slot
 ),
 
+damaged AS (
+    SELECT
+        NULL::BIGINT AS ts_ns,
+        'cpu_samples' AS category,
+        'damaged' AS name,
+        NULL::VARCHAR AS pid,
+        '' AS series,
+        '0' AS value
+    FROM taken AS t
+    WHERE t.at_ns IS NULL
+    UNION ALL
+    SELECT NULL, 'cpu_time', 'damaged', NULL, '', '0'
+    FROM switched AS s
+    WHERE s.at_ns IS NULL
+),
+
 sampled AS (
     FROM metrics
     UNION ALL
@@ -185,6 +209,8 @@ sampled AS (
     FROM running
     UNION ALL
     FROM used
+    UNION ALL
+    FROM damaged
 )
 
 SELECT
@@ -196,7 +222,9 @@ SELECT
     s.name,
     s.pid,
     s.ts_ns,
-    ('{' || to_json(s.series) || ':' || try_cast(s.value AS DOUBLE) || '}')::JSON AS args
+    CASE
+        WHEN s.ts_ns IS NOT NULL
+            THEN '{' || to_json(s.series) || ':' || s.value::DOUBLE || '}'
+    END::JSON AS args
 FROM sampled AS s
-WHERE try_cast(s.value AS DOUBLE) IS NOT NULL
 ORDER BY s.ts_ns, s.category, s.name, s.pid, s.series, s.value

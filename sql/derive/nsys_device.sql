@@ -1,6 +1,8 @@
 -- derive: nsys_device
 -- since: 0.1
 -- summary: Kernels, copies, memsets, synchronizations and graphs of a process of an Nsight Systems export.
+--
+-- A damaged row has no time, and is the last. The reader counts and removes it.
 WITH
 kernels AS (
     SELECT
@@ -14,8 +16,9 @@ kernels AS (
         k."correlationId" AS correlation,
         [k."gridX", k."gridY", k."gridZ"] AS grid,
         [k."blockX", k."blockY", k."blockZ"] AS block,
-        k."registersPerThread" AS registers_per_thread,
-        k."staticSharedMemory" + k."dynamicSharedMemory" AS shared_memory_bytes,
+        try_cast(k."registersPerThread" AS INTEGER) AS registers_per_thread,
+        try_cast(k."staticSharedMemory"::HUGEINT + k."dynamicSharedMemory" AS BIGINT)
+            AS shared_memory_bytes,
         NULL::BIGINT AS bytes,
         k."graphId" AS graph_id,
         k."graphNodeId" AS graph_node_id,
@@ -137,12 +140,11 @@ SELECT
 FROM (
     SELECT v.*, $first + row_number() OVER () - 1 AS event_id
     FROM (
-        SELECT u.*
+        SELECT u.* REPLACE (nsys_start(u.ts_ns, u.end_ns) AS ts_ns)
         FROM events AS u
-        WHERE u.ts_ns IS NOT NULL
         ORDER BY
-            u.ts_ns, u.end_ns, u.category, u.device, u.stream, u.correlation, u.name,
-            u.graph_node_id
+            nsys_start(u.ts_ns, u.end_ns), u.end_ns, u.category, u.device, u.stream,
+            u.correlation, u.name, u.graph_node_id
     ) AS v
 ) AS e
 LEFT JOIN nsys_gpus AS g ON e.category = 'kernel' AND e.device = g.device_id

@@ -1,6 +1,8 @@
 -- derive: nsys_host_rows
 -- since: 0.1
 -- summary: Calls, ranges, system calls and overhead of a process of an Nsight Systems export, with numbers for texts.
+--
+-- A damaged row has no time. The reader counts it, and no slice of time has it.
 WITH
 calls AS (
     SELECT
@@ -79,7 +81,7 @@ overheads AS (
     LEFT JOIN nsys_enum_cupti_overhead_type AS e ON o."overheadType" = e.id
 )
 
-SELECT r.*
+SELECT r.* REPLACE (nsys_start(r.ts_ns, r.end_ns) AS ts_ns)
 FROM (
     FROM calls
     UNION ALL
@@ -89,4 +91,3 @@ FROM (
     UNION ALL
     FROM overheads
 ) AS r
-WHERE r.ts_ns IS NOT NULL

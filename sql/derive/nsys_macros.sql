@@ -5,6 +5,16 @@
 CREATE MACRO nsys_pid(id) AS ((id >> 24) & 16777215)::VARCHAR;
 CREATE MACRO nsys_tid(id) AS (id & 16777215)::VARCHAR;
 
+-- When a row began; NULL if this or its end is no time. The end is NULL if nobody knows it.
+CREATE MACRO nsys_start(began_ns, end_ns) AS
+    CASE
+        WHEN
+            abs(began_ns::DOUBLE) < 1000 * event_bounds().time_us
+            AND coalesce(abs(end_ns::DOUBLE - began_ns), 0) < 1000 * event_bounds().duration_us
+            THEN began_ns
+    END;
+CREATE MACRO nsys_time(at_ns) AS nsys_start(at_ns, NULL);
+
 -- The name of a call without the version of its interface: cudaMalloc_v3020, cudaLaunchKernelExC_v11060.
 CREATE MACRO nsys_call(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 

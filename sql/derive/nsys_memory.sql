@@ -3,9 +3,11 @@
 -- summary: Allocations and releases of CUDA memory of a process of an Nsight Systems export, as raw_memory.
 --
 -- They are those of cudaMalloc and its like: torch's allocator asks for large pieces and divides them.
+--
+-- A damaged row has no time, and is the last. The reader counts and removes it.
 SELECT
     $first + row_number() OVER (
-        ORDER BY r.start, r."memoryOperationType", r."deviceId", r.address, r.bytes
+        ORDER BY nsys_time(r.start), r."memoryOperationType", r."deviceId", r.address, r.bytes
     ) - 1 AS event_id,
     'i' AS phase,
     'cuda_memory' AS category,
@@ -13,7 +15,7 @@ SELECT
     '[memory]' AS name,
     coalesce(c.pid, nsys_pid(r."globalPid")) AS pid,
     c.tid,
-    r.start AS ts_ns,
+    nsys_time(r.start) AS ts_ns,
     CASE WHEN r."memKind" IN (0, 1) THEN NULL ELSE nsys_device(r."deviceId") END AS device_id,
     r.address,
     CASE WHEN r."memoryOperationType" = 1 THEN -r.bytes ELSE r.bytes END AS bytes,
@@ -30,5 +32,4 @@ LEFT JOIN (
     WHERE h.correlation_id IS NOT NULL
     GROUP BY h.correlation_id
 ) AS c ON r."correlationId" = c.correlation_id
-WHERE r.start IS NOT NULL
-ORDER BY r.start, r."memoryOperationType", r."deviceId", r.address, r.bytes
+ORDER BY nsys_time(r.start), r."memoryOperationType", r."deviceId", r.address, r.bytes

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tracewh.arrow_columns import joined
 from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
-from tracewh.ingest.sources.nsys.schema import TABLES, UNSIGNED, NsysTable
+from tracewh.ingest.sources.nsys.schema import TABLES, NsysTable
 from tracewh.ingest.sources.sqlite_files import missing_bytes, opened, uri
 from tracewh.quoting import quote_file, quote_identifier
 
@@ -193,6 +193,7 @@ class ParquetExport:
     def __init__(self, folder: TraceFolder) -> None:
         self._path, self._members = Path(folder.path), set(folder.members)
         self._known: dict[str, set[str]] = {}
+        self._unsigned: dict[str, set[str]] = {}
 
     def _file(self, table: str) -> Path:
         return self._path / f"{table}.parquet"
@@ -205,9 +206,11 @@ class ParquetExport:
             return set()
         if table not in self._known:
             try:
-                self._known[table] = set(pq.read_schema(self._file(table)).names)
+                schema = pq.read_schema(self._file(table))
             except (OSError, pa.ArrowException) as error:
                 raise RefusedError(f"{table}.parquet: {_line(error)}; copy it again") from None
+            self._known[table] = set(schema.names)
+            self._unsigned[table] = {each.name for each in schema if each.type == pa.uint64()}
         return self._known[table]
 
     def processes(self, table: str) -> set[int]:
@@ -218,8 +221,8 @@ class ParquetExport:
         try:
             with duckdb.connect() as con:
                 rows = con.execute(
-                    f'SELECT DISTINCT t."{owner}"::BIGINT >> 24 FROM {self._scan(table)} AS t'
-                    f' WHERE t."{owner}" IS NOT NULL'
+                    f"SELECT DISTINCT ({self._value(table, owner)})::BIGINT >> 24"
+                    f' FROM {self._scan(table)} AS t WHERE t."{owner}" IS NOT NULL'
                 ).fetchall()
         except duckdb.Error as error:
             self.check(error, f"{table}.parquet")
@@ -247,13 +250,20 @@ class ParquetExport:
             (name, "VARCHAR") for name in spec.texts
         ]
         values = [
-            f'({_signed(name)})::{type_} AS "{name}"'
+            f'({self._value(table, name)})::{type_} AS "{name}"'
             if name in present
             else f'NULL::{type_} AS "{name}"'
             for name, type_ in casts
         ]
         inner = f"SELECT {', '.join(values)} FROM {self._scan(table)} AS t"
         return f"(SELECT t.* FROM ({inner}) AS t WHERE {where})" if where else f"({inner})"
+
+    def _value(self, table: str, name: str) -> str:
+        """SQL for a column. What is above the largest number with a sign keeps its bits, as in SQLite."""
+        column = f't."{name}"'
+        if name not in self._unsigned[table]:
+            return column
+        return f"coalesce(try_cast({column} AS BIGINT), {column}::HUGEINT - {2**64})"
 
     def _scan(self, table: str) -> str:
         return f"read_parquet({quote_file(self._file(table))}, hive_partitioning = false)"
@@ -264,14 +274,6 @@ class ParquetExport:
         named = next((name for name in self._members if f'/{name}"' in said), "")
         if named or type(failed) is duckdb.Error:
             raise RefusedError(f"{named or file} is damaged; copy it again")
-
-
-def _signed(name: str) -> str:
-    """SQL for a column of a Parquet file. What is above the largest number with a sign keeps its bits."""
-    column = f't."{name}"'
-    if name not in UNSIGNED:
-        return column
-    return f"CASE WHEN {column} > {2**63 - 1} THEN {column}::HUGEINT - {2**64} ELSE {column} END"
 
 
 def _with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -114,9 +114,6 @@ _TABLES = (
 )
 TABLES = {table.name: table for table in _TABLES}
 
-#: Numbers without a sign that may need all 64 bits. SQLite has none: it holds their bits, as a number with a sign.
-UNSIGNED = {"uint64Value"}
-
 #: The tables whose rows make a process a trace: those of CUDA and NVTX, or, if there are none, all others.
 #: Several processes with work on a GPU may be ranks.
 DEVICE_WORK = (

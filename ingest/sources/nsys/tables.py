@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,6 +29,26 @@ _LINKED = {
     "host": {"external_id", "correlation_id", "call_stack", "python_module_id", "args"},
     "device": {"external_id", "correlation_id", "device_id", "collective", "args"},
 }
+#: The tables whose rows get a category.
+_TABLES_OF = {
+    "kernel": "CUPTI_ACTIVITY_KIND_KERNEL",
+    "gpu_memcpy": "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "gpu_memset": "CUPTI_ACTIVITY_KIND_MEMSET",
+    "cuda_sync": "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+    "cuda_graph": "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    "cuda_memory": "CUDA_GPU_MEMORY_USAGE_EVENTS",
+    "gpu_metrics": "GPU_METRICS",
+    "cpu_samples": "COMPOSITE_EVENTS",
+    "cpu_time": "SCHED_EVENTS",
+}
+#: The tables whose rows get a rank in nsys_host_rows.
+_TABLES_OF_RANKS = (
+    "NVTX_EVENTS",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "OSRT_API",
+    "PROFILER_OVERHEAD",
+)
 #: About the number of rows that are sorted at a time.
 _SLICE_ROWS = 1 << 19
 
@@ -66,6 +87,7 @@ class _Process:
         self._rows = max(1, sum(export.rows(table) for table in TABLES))
         self.bytes_read = 0
         self.events = 0
+        self._damaged: Counter[str] = Counter()
         if isinstance(export, SqliteExport):
             export.on_rows = self._count
 
@@ -111,6 +133,11 @@ class _Process:
         ]
         marks = self._relation("NVTX_EVENTS", " OR ".join(special) or "1 = 0")
         self._run(f"CREATE TABLE nsys_special AS FROM {marks}")
+        [(damaged,)] = con.execute(
+            """DELETE FROM nsys_special AS n WHERE n."eventType" IN (34, 59, 60, 70, 71)
+            AND nsys_start(n.start, CASE WHEN n."eventType" <> 34 THEN n."end" END) IS NULL"""
+        ).fetchall()
+        self._damaged["NVTX_EVENTS"] += damaged
         con.execute(f"CREATE TABLE nsys_domains AS {query('nsys_domains')}")
         con.execute(
             "CREATE TABLE nsys_texts AS SELECT s.id, s.value, nsys_call(s.value) AS call,"
@@ -155,8 +182,21 @@ class _Process:
         self._narrow(kind, sql)
         with _build_from_right(self._con):
             [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
+        if kind != "other":  # it has names, too, and no damaged rows
+            count -= self._remove_damaged(kind)
         self.events += count
         self._reading.on_events(count)
+
+    def _remove_damaged(self, kind: str) -> int:
+        """Remove the rows that were inserted without a time, which are the last, and return their number."""
+        found = self._con.execute(
+            f"SELECT r.category, count(*) FROM raw_{kind} AS r WHERE r.ts_ns IS NULL GROUP BY r.category"
+        ).fetchall()
+        if found:
+            self._con.execute(f"DELETE FROM raw_{kind} AS r WHERE r.ts_ns IS NULL")
+        for category, count in found:
+            self._damaged[_TABLES_OF[category]] += count
+        return sum(count for _, count in found)
 
     def _insert_in_slices(self, kind: str, **tables: str) -> None:
         """Append the rows of a kind of which there are many, in the order of time."""
@@ -168,7 +208,7 @@ class _Process:
             # One row in 64 is enough to find times between which there are about as many rows.
             bounds = con.execute(
                 f"SELECT min(s.ts_ns) FROM (SELECT r.ts_ns, row_number() OVER (ORDER BY r.ts_ns) AS n"
-                f" FROM nsys_{kind}_rows AS r WHERE r.rowid % 64 = 0) AS s"
+                f" FROM nsys_{kind}_rows AS r WHERE r.rowid % 64 = 0 AND r.ts_ns IS NOT NULL) AS s"
                 f" GROUP BY s.n // {_SLICE_ROWS // 64} ORDER BY 1"
             ).fetchall()
             self._narrow(kind, self._slice(kind, 0, 0))
@@ -178,6 +218,10 @@ class _Process:
                 [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
                 self.events += count
                 self._reading.on_events(count)
+            for rank, count in con.execute(
+                f"SELECT r.rank, count(*) FROM nsys_{kind}_rows AS r WHERE r.ts_ns IS NULL GROUP BY r.rank"
+            ).fetchall():
+                self._damaged[_TABLES_OF_RANKS[rank]] += count
             con.execute(f"DROP TABLE nsys_{kind}_rows")
 
     def _slice(self, kind: str, first: int, last: int) -> str:
@@ -229,12 +273,20 @@ class _Process:
             )
             facts |= dict(rows.fetchall())
         start = self._run(
-            f"SELECT min(s.utcEpochNs) FROM {self._relation('TARGET_INFO_SESSION_START_TIME')} AS s"
+            "SELECT nsys_time(min(s.utcEpochNs))"
+            f" FROM {self._relation('TARGET_INFO_SESSION_START_TIME')} AS s"
         ).fetchall()[0][0]
         metadata: dict[str, Any] = {
             "nsys": {name.removeprefix("EXPORT_").lower(): facts[name] for name in sorted(facts)}
         }
         reasons = {}
+        if skipped := self._damaged.total():
+            reasons["damaged_rows"] = skipped
+            metadata["damagedRows"] = [
+                f"{table}: {count:,} damaged row{'s' if count > 1 else ''}"
+                for table in TABLES
+                if (count := self._damaged[table])
+            ]
         if start is None:
             reasons["no_epoch"] = 1
         else:
@@ -243,9 +295,8 @@ class _Process:
         if devices:
             metadata["deviceProperties"] = json.loads(devices)
         version = ".".join((facts.get("EXPORT_SCHEMA_VERSION") or "").split(".")[:2])
-        return Contents(
-            digest, self.events, f"nsys-{version}" if version else "nsys", metadata, reasons
-        )
+        generation = f"nsys-{version}" if version else "nsys"
+        return Contents(digest, self.events, generation, metadata, reasons, skipped)
 
 
 @contextmanager

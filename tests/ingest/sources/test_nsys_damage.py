@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tracewh
-from tests.nsys_exports import tiny, write_parquet, write_sqlite
+from tests.nsys_exports import thread, tiny, write_parquet, write_sqlite
 
 NOT_A_TRACE = {
     "empty": (b"", "not a Kineto trace: the file is empty"),
@@ -156,6 +158,102 @@ def test_a_column_of_another_type(tmp_path: Path) -> None:
             " ORDER BY d.event_id"
         ).fetchall()
     assert sorted(rows) == [(0,), (8,)]
+
+
+_HUGE = 9 * 10**18
+#: What makes the rows of each table damaged, per row.
+_DAMAGE: dict[str, list[dict[str, Any]]] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": [
+        {"start": None},
+        {"start": _HUGE, "end": _HUGE + 5},
+        {"end": _HUGE},
+        {"start": -_HUGE, "end": _HUGE},
+        {"end": -_HUGE},
+    ],
+    "CUPTI_ACTIVITY_KIND_MEMCPY": [{"start": None}],
+    "CUPTI_ACTIVITY_KIND_RUNTIME": [{"start": None}, {"end": _HUGE}],
+    "NVTX_EVENTS": [
+        {"start": None},
+        {"start": _HUGE, "end": None},
+        {"start": None, "eventType": 34},
+        {"start": _HUGE, "eventType": 34},
+        {"end": _HUGE, "endGlobalTid": thread(7, 8)},
+    ],
+    "OSRT_API": [{"start": None}],
+    "PROFILER_OVERHEAD": [{"start": -_HUGE}],
+    "CUDA_GPU_MEMORY_USAGE_EVENTS": [{"start": None}, {"start": _HUGE}],
+    "GPU_METRICS": [{"timestamp": None}, {"timestamp": _HUGE}, {"value": float("inf")}],
+    "COMPOSITE_EVENTS": [{"start": None}, {"start": _HUGE}],
+    "SCHED_EVENTS": [{"start": None}, {"start": _HUGE}],
+}
+
+
+@pytest.mark.parametrize("form", ["sqlite", "parquet"])
+def test_rows_without_a_time_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
+    """A missing time, one beyond the year 2096, and a duration of more than 31 years, of either sign.
+
+    Every other row is as in an export without these.
+    """
+    tables = dict(tiny())
+    for name, rows in _DAMAGE.items():
+        [first, *_] = tables[name]
+        tables[name] = [*tables[name], *({**first, **row} for row in rows)]
+    path = (
+        write_sqlite(tmp_path / "bad.sqlite", tables)
+        if form == "sqlite"
+        else write_parquet(tmp_path / "bad_pqtdir", tables)
+    )
+    good = write_sqlite(tmp_path / "good.sqlite", tiny())
+    bad, sound = tracewh.ingest([path, good], tmp_path / "warehouse", run="r")
+    assert (bad.status, bad.reason, bad.events) == ("ingested", "", sound.events)
+    assert (bad.skipped_events, bad.repairs) == (24, {"damaged_rows": 24})
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        [(named,)] = opened.sql(
+            "SELECT t.metadata -> '$.damagedRows' FROM traces AS t WHERE t.worker = 'bad'"
+        ).fetchall()
+        of_worker = (
+            "SELECT e.* EXCLUDE (worker) FROM {} AS e WHERE e.worker = '{}' ORDER BY e.event_id"
+        )
+        for table in (
+            *("host_events", "device_events", "memory_records"),
+            *("counter_samples", "other_events"),
+        ):
+            assert (
+                opened.sql(of_worker.format(table, "bad")).fetchall()
+                == opened.sql(of_worker.format(table, "good")).fetchall()
+            )
+    assert json.loads(named) == [
+        "CUPTI_ACTIVITY_KIND_RUNTIME: 2 damaged rows",
+        "NVTX_EVENTS: 5 damaged rows",
+        "OSRT_API: 1 damaged row",
+        "PROFILER_OVERHEAD: 1 damaged row",
+        "CUPTI_ACTIVITY_KIND_KERNEL: 5 damaged rows",
+        "CUPTI_ACTIVITY_KIND_MEMCPY: 1 damaged row",
+        "CUDA_GPU_MEMORY_USAGE_EVENTS: 2 damaged rows",
+        "GPU_METRICS: 3 damaged rows",
+        "COMPOSITE_EVENTS: 2 damaged rows",
+        "SCHED_EVENTS: 2 damaged rows",
+    ]
+
+
+def test_numbers_beyond_their_column_are_missing(tmp_path: Path) -> None:
+    """A kernel counts as any other, whatever its registers are; a missing context of Parquet is -1 as in SQLite."""
+    kernel = {**tiny()["CUPTI_ACTIVITY_KIND_KERNEL"][0], "contextId": 2**64 - 1}
+    size = {"staticSharedMemory": 2**62, "dynamicSharedMemory": 2**62}
+    tables = {
+        **tiny(),
+        "CUPTI_ACTIVITY_KIND_KERNEL": [{**kernel, **size, "registersPerThread": 2**40}],
+        "TARGET_INFO_SESSION_START_TIME": [{"utcEpochNs": 2**63 - 1}],
+    }
+    [result] = tracewh.ingest(
+        [write_parquet(tmp_path / "bad_pqtdir", tables)], tmp_path / "warehouse"
+    )
+    assert (result.status, result.repairs) == ("ingested", {"no_epoch": 1})
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        assert opened.sql(
+            "SELECT d.start_ns, d.registers_per_thread, d.shared_memory_bytes, d.context_id"
+            " FROM device_events AS d WHERE d.category = 'kernel'"
+        ).fetchall() == [(40_000, None, None, -1)]
 
 
 def test_a_text_that_is_not_utf_8(tmp_path: Path) -> None:
