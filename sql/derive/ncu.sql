@@ -2,10 +2,10 @@
 -- since: 0.2
 -- summary: The rows of Nsight Compute's CSV as kernels with counters, without times.
 --
--- ncu_rows holds the rows of the file. The details page has a row per launch and metric; the raw page has a row per
--- launch, a column per metric, and the units in the first row. Numbers are in the locale of the user and in units
--- that fit their size: both are undone. Nsight Compute runs a kernel several times and says when none of them ran,
--- so there are no times of events.
+-- ncu_rows holds the rows of the file, with the number of their table: several ncu may print into one file. The details
+-- page has a row per launch and metric; the raw page has a row per launch, a column per metric, and the units in the
+-- first row. Numbers are in the locale of the user and in units that fit their size: both are undone. Nsight Compute
+-- runs a kernel several times and says when none of them ran, so there are no times of events.
 
 CREATE TABLE ncu_launch_columns AS
 SELECT [
@@ -20,8 +20,9 @@ SELECT [
 -- row, with its thousand fields, along with each of them.
 CREATE TABLE ncu_raw_rows AS
 SELECT
+    r.number,
     r.place,
-    try_cast(ncu_field(r.fields, 'ID') AS BIGINT) AS launch,
+    ncu_launch(r.number, r.fields) AS launch,
     json_keys(r.fields) AS metrics,
     json_extract_string(r.fields, '$.*') AS texts
 FROM ncu_rows AS r
@@ -33,7 +34,7 @@ WHERE
 
 CREATE TABLE ncu_values AS
 SELECT
-    try_cast(ncu_field(r.fields, 'ID') AS BIGINT) AS launch,
+    ncu_launch(r.number, r.fields) AS launch,
     ncu_field(r.fields, 'Section Name') AS section,
     ncu_field(r.fields, 'Metric Name') AS metric,
     coalesce(ncu_field(r.fields, 'Metric Unit'), '') AS unit,
@@ -41,7 +42,7 @@ SELECT
 FROM ncu_rows AS r
 WHERE
     ncu_field(r.fields, 'Metric Name') IS NOT NULL
-    AND try_cast(ncu_field(r.fields, 'ID') AS BIGINT) IS NOT NULL
+    AND ncu_launch(r.number, r.fields) IS NOT NULL
     AND (ncu_process() IS NULL OR ncu_field(r.fields, 'Process ID') = ncu_process())
 UNION ALL
 SELECT
@@ -52,6 +53,7 @@ SELECT
     nullif(trim(w.written), '')
 FROM (
     SELECT
+        r.number,
         r.launch,
         unnest(r.metrics) AS metric,
         unnest(r.texts) AS written
@@ -60,12 +62,13 @@ FROM (
 ) AS w
 INNER JOIN (
     SELECT
+        r.number,
         unnest(r.metrics) AS metric,
         unnest(r.texts) AS unit
     FROM ncu_raw_rows AS r
     WHERE r.place = 0
 ) AS u
-    ON w.metric = u.metric
+    ON w.number = u.number AND w.metric = u.metric
 CROSS JOIN ncu_launch_columns AS c
 WHERE NOT list_contains(c.names, w.metric);
 
@@ -133,12 +136,12 @@ WHERE
 
 CREATE TABLE ncu_launches AS
 SELECT
-    try_cast(ncu_field(r.fields, 'ID') AS BIGINT) AS launch,
+    ncu_launch(r.number, r.fields) AS launch,
     arg_min(r.fields, r.place) AS fields,
     min(r.place) AS place
 FROM ncu_rows AS r
 WHERE
-    try_cast(ncu_field(r.fields, 'ID') AS BIGINT) IS NOT NULL
+    ncu_launch(r.number, r.fields) IS NOT NULL
     AND ncu_field(r.fields, 'Kernel Name') IS NOT NULL
     AND (ncu_process() IS NULL OR ncu_field(r.fields, 'Process ID') = ncu_process())
 GROUP BY ALL;

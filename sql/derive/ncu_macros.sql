@@ -4,6 +4,10 @@
 
 CREATE MACRO ncu_field(fields, key) AS nullif(trim(fields ->> ('$."' || key || '"')), '');
 
+-- The id of a launch in a file: that in its table, after the number of the table.
+CREATE MACRO ncu_launch(number, fields) AS
+    number * 4294967296 + try_cast(ncu_field(fields, 'ID') AS BIGINT);
+
 CREATE MACRO ncu_number(written, has_decimal_comma) AS try_cast(
     CASE
         WHEN has_decimal_comma

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -63,29 +63,51 @@ def read_launches(source: Source, reading: Reading) -> Contents:
 
 
 def _read(con: duckdb.DuckDBPyConnection, source: Source, folder: Path, damage: Damage) -> str:
-    """Create `ncu_rows`, and return the page: 'details' or 'raw'.
+    """Create `ncu_rows`, and return the page of the first table: 'details' or 'raw'.
 
     Raises:
         RefusedError: There is no header.
     """
     path = local_copy(source.path, folder)
+    has_returns, headers = False, []
     with path.open("rb") as file:
-        has_returns = False
         for number, line in enumerate(file):
             if HEADER.match(line):
-                skip = number
-                break
+                headers.append((number, line))
             has_returns |= b"\r" in line
-        else:
-            raise RefusedError(
-                "it has no table of Nsight Compute; record with: ncu --page raw --csv"
-            )
-        if has_returns:
-            # DuckDB would take each carriage return of a progress bar for the end of a line.
-            (folder / "table").mkdir()
-            path = folder / "table" / path.name
-            with path.open("wb") as copy:
-                copy.write((b"\r\n" if line.endswith(b"\r\n") else b"\n") * skip + line)
-                shutil.copyfileobj(file, copy)
-    read_rows(con, path, "ncu_rows", damage, skip, ragged=True)
-    return "details" if b'"Metric Name"' in line else "raw"
+    if not headers:
+        raise RefusedError("it has no table of Nsight Compute; record with: ncu --page raw --csv")
+    paths = [path]
+    if has_returns or headers[0][0] > 0 or len(headers) > 1:
+        paths = _tables(path, [number for number, _ in headers], folder)
+    for table, (each, (skip, _)) in enumerate(zip(paths, headers, strict=True)):
+        read_rows(con, each, f"ncu_rows_{table}", damage, skip, ragged=True)
+    tables = " UNION ALL ".join(
+        f"SELECT {table} AS number, r.place, r.fields FROM ncu_rows_{table} AS r"
+        for table in range(len(headers))
+    )
+    con.execute(f"CREATE VIEW ncu_rows AS {tables}")
+    return "details" if b'"Metric Name"' in headers[0][1] else "raw"
+
+
+def _tables(path: Path, starts: Sequence[int], folder: Path) -> list[Path]:
+    """Copy each table to a file of its own, in which the lines have the same numbers.
+
+    DuckDB reads one table per file. It refuses a file in which not all lines end alike, as those of a progress bar,
+    and takes a quote before the table for the start of a text that has a line break.
+    """
+    copies = [folder / f"table{table}" / path.name for table in range(len(starts))]
+    ends = [*starts[1:], None]
+    with path.open("rb") as file:
+        lines = enumerate(file)
+        for copied, start, end in zip(copies, starts, ends, strict=True):
+            copied.parent.mkdir()
+            with copied.open("wb") as copy:
+                for number, line in lines:
+                    if number == start:
+                        copy.write(b"\n" * start)
+                    if number >= start:
+                        copy.write(line.replace(b"\r\n", b"\n").replace(b"\r", b" "))
+                    if number + 1 == end:
+                        break
+    return copies

@@ -25,7 +25,7 @@ LAUNCH = (
     '"Device","CC"'
 )
 DETAILS = f"""==PROF== Connected to process 41 (/home/hunter2-ncu/train)
-loss 0.5, accuracy 7
+"loss 0.5, accuracy 7
 ==PROF== Profiling "gemm" - 0: 0%....50%....100% - 9 passes
 ==PROF== Disconnected from process 41
 {LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
@@ -205,6 +205,40 @@ def test_one_worker_per_process(tmp_path: Path) -> None:
         assert rows(warehouse, "SELECT DISTINCT t.rank FROM traces AS t") == [(None,)]
 
 
+@pytest.mark.parametrize("pid", ["41", "42"])
+def test_several_tables(tmp_path: Path, pid: str) -> None:
+    """Each ncu numbers its launches from 0, and chooses units of its own: the second table has ms in place of us.
+
+    In containers, processes often have the same id. The third table has other columns, and line 10 is damaged.
+    """
+    second = RAW.replace('"us"', '"ms"').replace('"41"', f'"{pid}"').replace('"add"', '"add",')
+    third = DETAILS.replace('"loss', "loss")
+    path = tmp_path / "report.csv"
+    path.write_text(RAW + "1%\r2%\nloss, 7\n" + second + third, newline="")
+    workers = ["report_pid41", "report_pid42"] if pid == "42" else ["report"]
+    assert [each.worker for each in tracewh.ingest([path], tmp_path / "warehouse")] == workers
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(
+            warehouse,
+            "SELECT d.worker, d.name, c.value FROM device_events AS d INNER JOIN counters AS c"
+            " USING (worker, event_id) WHERE c.counter = 'gpu__time_duration.sum'"
+            " ORDER BY d.worker, d.event_id",
+        ) == sorted(
+            [
+                (workers[0], "gemm", 10_000.0),
+                (workers[0], "add", 2_000.0),
+                (workers[-1], "gemm", 10_000_000.0),
+                (workers[0], "void gemm<float, 2>(float *, int)", 2_848_500.0),
+                (workers[0], "add(float *)", 2_848.0),
+            ],
+            key=lambda row: row[0],
+        )
+        [(named,)] = rows(
+            warehouse, "SELECT DISTINCT t.metadata ->> '$.damagedRows' FROM traces AS t"
+        )
+        assert named == '["report.csv, line 10: it has more columns than the header"]'
+
+
 def test_the_id_of_a_process_is_a_text_and_never_a_statement(tmp_path: Path) -> None:
     written = tmp_path / "written.csv"
     process = f"1'; COPY (SELECT 42) TO '{written}'; --"
@@ -318,10 +352,13 @@ def test_a_table_without_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_program_may_print_much_and_a_progress_bar(tmp_path: Path, end: str) -> None:
-    """Line 20,006 of what follows is that of kernel add. Each part of the bar is no line of its own."""
+    """Line 20,006 of what follows is that of kernel add. Each part of the bar is no line of its own.
+
+    The last line may end in another way than those of the table.
+    """
     printed = ["==PROF== Connected to process 41 (/x/train)", *["loss 0.5"] * 20_000, "1%\r2%\r3%"]
     table = RAW.replace('"n/a"', '"n/a","one","too","many"', 1).split("\n")
-    result = ingest(tmp_path, end.join([*printed, *table]))
+    result = ingest(tmp_path, end.join([*printed, *table, "4%\r5%", "bye\n"]))
     assert (result.status, result.events, result.skipped_events) == ("ingested", 1, 1)
     with tracewh.open(tmp_path / "warehouse") as warehouse:
         assert rows(warehouse, "SELECT name FROM device_events") == [("gemm",)]
