@@ -8,9 +8,14 @@ FROM (
     SELECT k."contextId" AS context_id, k."deviceId" AS device_id
     FROM "<kernels>" AS k
     UNION
+    SELECT m."contextId", m."deviceId"
+    FROM "<copies>" AS m
+    UNION
+    SELECT s."contextId", s."deviceId"
+    FROM "<sets>" AS s
+    UNION
     SELECT t."contextId", t."deviceId"
     FROM "<contexts>" AS t
-    WHERE t."processId" IN (SELECT (p."globalPid" >> 24) & 16777215 FROM nsys_processes AS p)
 ) AS c
 GROUP BY c.context_id
 HAVING count(DISTINCT c.device_id) = 1

@@ -109,17 +109,20 @@ class _Process:
                 f"CREATE OR REPLACE MACRO is_step(name) AS regexp_full_match(name, {pattern});"
                 " CREATE OR REPLACE MACRO nsys_step_kind(name) AS ''"
             )
-        numbers = "TARGET_INFO_CUDA_DEVICE"
-        is_ours = f't."pid" = {self._key & 0xFFFFFF}'
-        has_pid = "pid" in self._export.columns(numbers)
-        self._run(
-            f"CREATE TABLE nsys_numbers AS FROM {self._relation(numbers, is_ours if has_pid else '1 = 0')}"
-        )
+        numbers = self._of_process("TARGET_INFO_CUDA_DEVICE", "pid")
+        self._run(f"CREATE TABLE nsys_numbers AS FROM {numbers}")
         derive(con, "nsys_gpus")
         contexts = query(
             "nsys_contexts",
-            contexts=self._relation("TARGET_INFO_CUDA_CONTEXT_INFO"),
-            kernels=self._relation("CUPTI_ACTIVITY_KIND_KERNEL", only=("contextId", "deviceId")),
+            contexts=self._of_process("TARGET_INFO_CUDA_CONTEXT_INFO", "processId"),
+            **{
+                place: self._relation(table, only=("contextId", "deviceId"))
+                for place, table in (
+                    ("kernels", "CUPTI_ACTIVITY_KIND_KERNEL"),
+                    ("copies", "CUPTI_ACTIVITY_KIND_MEMCPY"),
+                    ("sets", "CUPTI_ACTIVITY_KIND_MEMSET"),
+                )
+            },
         )
         self._run(f"CREATE TABLE nsys_contexts AS {contexts}")
         known = self._export.columns("NVTX_EVENTS")
@@ -253,6 +256,13 @@ class _Process:
         if spec.owner and spec.owner in self._export.columns(table):
             conditions.append(f't."{spec.owner}" >> 24 = {self._key}')
         return self._export.relation(self._con, table, " AND ".join(conditions), only)
+
+    def _of_process(self, table: str, column: str) -> str:
+        """SQL for the rows of this process in a table that has its number in a column."""
+        is_known = column in self._export.columns(table)
+        return self._relation(
+            table, f't."{column}" = {self._key & 0xFFFFFF}' if is_known else "1 = 0"
+        )
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:

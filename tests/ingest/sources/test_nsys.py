@@ -126,20 +126,40 @@ def _host(
 
 
 def test_a_synchronization_is_of_the_device_of_its_context(tmp_path: Path) -> None:
-    """Its own row has device 0, whatever the device is. Each type has the name that Kineto gives it."""
-    tables = dict(tiny())
+    """Its own row has device 0, whatever the device is. Each type has the name that Kineto gives it.
+
+    Kernels, copies and memsets tell the device of contexts 2 to 4. Many exports have no table of contexts, or
+    none of processes. The second row of the former is that of another process.
+    """
+    tables = {name: rows for name, rows in tiny().items() if name != "PROCESSES"}
     kernel = tables["CUPTI_ACTIVITY_KIND_KERNEL"][0]
     second = {"contextId": 2, "correlationId": 11}
     tables["CUPTI_ACTIVITY_KIND_KERNEL"] = [kernel, {**kernel, **second, "deviceId": 1}]
+    for context, table in ((3, "CUPTI_ACTIVITY_KIND_MEMCPY"), (4, "CUPTI_ACTIVITY_KIND_MEMSET")):
+        work = {**tables[table][0], "contextId": context, "deviceId": context - 1}
+        tables[table] = [*tables[table], work]
+    tables["TARGET_INFO_CUDA_CONTEXT_INFO"] = [
+        {"processId": 7, "contextId": 5, "deviceId": 4},
+        {"processId": 8, "contextId": 5, "deviceId": 9},
+    ]
     sync = tables["CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"][0]
     tables["CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"] = [
         {**sync, "syncType": 1},
         {**sync, **second, "syncType": 2},
+        {**sync, "contextId": 3, "syncType": 3},
+        {**sync, "contextId": 4, "syncType": 4},
+        {**sync, "contextId": 5, "syncType": 5},
     ]
     ask = _ingest(tmp_path, tables)
     assert ask(
         "SELECT d.name, d.device_id FROM device_events AS d WHERE d.category = 'cuda_sync' ORDER BY 2"
-    ) == [("Event Sync", 0), ("Stream Wait Event", 1)]
+    ) == [
+        ("Event Sync", 0),
+        ("Stream Wait Event", 1),
+        ("Stream Sync", 2),
+        ("Context Sync", 3),
+        ("Unknown Sync", 4),
+    ]
 
 
 @pytest.mark.parametrize("write", [write_sqlite, write_parquet])
