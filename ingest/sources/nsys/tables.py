@@ -22,6 +22,8 @@ from tracewh.storage.manifest import content_hash
 
 #: The tables that are read in full before the events, because several statements use them.
 _SMALL = ("StringIds", "PROCESSES", "ThreadNames", "TARGET_INFO_GPU", "ENUM_CUPTI_OVERHEAD_TYPE")
+#: The column of text of those that give numbers to texts. A number that is there twice must not double an event.
+_TEXTS = {"StringIds": "value", "ENUM_CUPTI_OVERHEAD_TYPE": "label"}
 #: Bytes of memory per row: of the raw tables, and of the sorting.
 _ROW_BYTES = 500
 #: Columns that linking reads, also where an export has no values for them.
@@ -101,7 +103,10 @@ class _Process:
         """Fill the raw tables."""
         con = self._con
         for table in _SMALL:
-            self._run(f"CREATE TABLE nsys_{table} AS FROM {self._relation(table)}")
+            sql = f"FROM {self._relation(table)} AS s"
+            if text := _TEXTS.get(table):
+                sql = f"SELECT s.id, min(s.{text}) AS {text} {sql} GROUP BY s.id"
+            self._run(f"CREATE TABLE nsys_{table} AS {sql}")
         derive(con, "nsys_macros")
         if self._source.step_range is not None:
             pattern = quote_literal(self._source.step_range)

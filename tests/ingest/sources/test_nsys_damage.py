@@ -256,6 +256,25 @@ def test_numbers_beyond_their_column_are_missing(tmp_path: Path) -> None:
         ).fetchall() == [(40_000, None, None, -1)]
 
 
+@pytest.mark.parametrize("repeated", [{"id": 1, "value": "z"}, {"id": 2, "value": "z"}])
+def test_a_text_that_is_there_twice_doubles_no_event(
+    tmp_path: Path, repeated: dict[str, Any]
+) -> None:
+    """Text 1 is the name of a call, text 2 that of a kernel."""
+    tables = dict(tiny())
+    tables["StringIds"] = [repeated, *tables["StringIds"]]
+    tables["ENUM_CUPTI_OVERHEAD_TYPE"] = [*tables["ENUM_CUPTI_OVERHEAD_TYPE"]] * 2
+    path = write_sqlite(tmp_path / "bad.sqlite", tables)
+    assert _ingest(path, tmp_path / "warehouse") == ("ingested", "")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        for table in ("host_events", "device_events"):
+            bad, good = opened.sql(
+                f"SELECT list(e.name ORDER BY e.event_id) FROM {table} AS e"
+                " GROUP BY e.worker ORDER BY e.worker"
+            ).fetchall()
+            assert bad == good
+
+
 def test_a_text_that_is_not_utf_8(tmp_path: Path) -> None:
     path = write_sqlite(tmp_path / "bad.sqlite", tiny())
     with closing(sqlite3.connect(path)) as con, con:
