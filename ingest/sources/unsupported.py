@@ -6,6 +6,7 @@ JSON files are among those that Kineto's reader refuses: `tracewh.ingest.read.me
 from __future__ import annotations
 
 import re
+import shlex
 import sqlite3
 from pathlib import Path
 
@@ -65,9 +66,8 @@ def is_beside_trace(file: File) -> bool:
 def why_unsupported_name(name: str) -> str:
     """What a file is that tracewh knows by its name and cannot read, and what to do; '' for others."""
     if name.endswith((".ncu-rep", ".ncu-repz")):
-        return (
-            f"{_NCU_REPORT}: ncu --import {name} --page raw --csv > {name.rpartition('.')[0]}.csv"
-        )
+        table = shlex.quote(f"{name.rpartition('.')[0]}.csv")
+        return f"{_NCU_REPORT}: ncu --import {shlex.quote(name)} --page raw --csv > {table}"
     return _XPLANE if name.endswith(".xplane.pb") else ""
 
 

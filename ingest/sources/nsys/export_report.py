@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import uuid
@@ -25,7 +26,7 @@ def exported(report: File, folder: Path | None) -> Path:
         RefusedError: nsys is not installed, or cannot export it.
     """
     program = shutil.which("nsys")
-    command = f"nsys export --type sqlite {report.name}"
+    command = f"nsys export --type sqlite {shlex.quote(report.name)}"
     if program is None or folder is None or not isinstance(report, Path):
         where = (
             "with nsys, which is not in PATH here" if program is None else "where nsys is installed"

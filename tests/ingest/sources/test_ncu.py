@@ -367,12 +367,12 @@ def test_a_program_may_print_much_and_a_progress_bar(tmp_path: Path, end: str) -
 
 
 def test_a_report_names_the_command(tmp_path: Path) -> None:
-    path = tmp_path / "qwen2.5.ncu-rep"
+    path = tmp_path / "qwen 2.5.ncu-rep"
     path.write_bytes(b"NVR\0\1\2")
     [result] = tracewh.ingest([path], tmp_path / "warehouse")
     assert result.reason == (
         "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them: "
-        "ncu --import qwen2.5.ncu-rep --page raw --csv > qwen2.5.csv"
+        "ncu --import 'qwen 2.5.ncu-rep' --page raw --csv > 'qwen 2.5.csv'"
     )
 
 

@@ -491,14 +491,14 @@ def test_a_report_is_exported_by_the_users_own_nsys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its protocol: nsys export --type sqlite --force-overwrite true --output OUT REPORT."""
-    made, report = write_sqlite(tmp_path / "made.db", tiny()), tmp_path / "job" / "r.nsys-rep"
+    made, report = write_sqlite(tmp_path / "made.db", tiny()), tmp_path / "job" / "my r.nsys-rep"
     report.parent.mkdir()
     report.write_bytes(b"a report")
     monkeypatch.setenv("PATH", str(tmp_path))
     [result] = tracewh.ingest([report], tmp_path / "warehouse")
     assert result.reason == (
         "a report of Nsight Systems: export it with nsys, which is not in PATH here, and ingest the "
-        "result: nsys export --type sqlite r.nsys-rep"
+        "result: nsys export --type sqlite 'my r.nsys-rep'"
     )
     program = tmp_path / "nsys"
     program.write_text(
@@ -507,15 +507,15 @@ def test_a_report_is_exported_by_the_users_own_nsys(
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     [result] = tracewh.ingest([tmp_path / "job"], tmp_path / "warehouse")
-    assert (result.status, result.worker, result.source_bytes) == ("ingested", "r", 8)
+    assert (result.status, result.worker, result.source_bytes) == ("ingested", "my r", 8)
     [result] = tracewh.ingest([tmp_path / "job"], tmp_path / "warehouse")
-    assert (result.status, result.worker) == ("unchanged", "r")
+    assert (result.status, result.worker) == ("unchanged", "my r")
     assert (tmp_path / "calls").read_text() == "done\n"
     program.write_text("#!/bin/sh\necho 'Importer error: file is damaged' >&2\nexit 1\n")
     [result] = tracewh.ingest([report], tmp_path / "warehouse", force=True)
     assert result.reason == (
         "nsys export failed with exit code 1: Importer error: file is damaged; try: "
-        "nsys export --type sqlite r.nsys-rep"
+        "nsys export --type sqlite 'my r.nsys-rep'"
     )
 
 
