@@ -19,14 +19,17 @@ CREATE MACRO nsys_time(at_ns) AS nsys_start(at_ns, NULL);
 CREATE MACRO nsys_call(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 
 -- The operator of PyTorch that a range is; name is '' for every other range. torch.autograd.profiler.emit_nvtx
--- writes `aten::add, seq = 12, op_id = 34, sizes = [[2, 3], []]`, each part only where there is one.
+-- writes `aten::add, seq = 12, op_id = 34, sizes = [[2, 3], []], input_op_ids = [(33,0)]`, each part only where there
+-- is one.
 CREATE MACRO nsys_operator(written) AS
     CASE
-        WHEN contains(written, ', seq = ') OR contains(written, ', op_id = ')
+        WHEN
+            contains(written, ', seq = ') OR contains(written, ', op_id = ')
+            OR contains(written, ', sizes = [')
             THEN
                 regexp_extract(
                     written,
-                    '(?s)^(.+?)(?:, seq = (\d+))?(?:, op_id = (\d+))?(?:, sizes = (\[.*\]))?'
+                    '(?s)^(.+?)(?:, seq = (\d+))?(?:, op_id = (\d+))?(?:, sizes = (\[.*?\]))?'
                     || '(?:, input_op_ids = .*)?$',
                     ['name', 'sequence', 'op', 'sizes']
                 )

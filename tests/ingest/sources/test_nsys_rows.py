@@ -65,6 +65,29 @@ def test_imported_ranges_are_ranges(tmp_path: Path) -> None:
     ]
 
 
+#: What emit_nvtx writes, and the name, seq, op_id and sizes in it. The operators whose outputs are the inputs come last.
+OPERATORS: dict[str, tuple[str, int | None, int | None, str | None]] = {
+    "aten::mm, op_id = 15, sizes = [[4, 1024], [1024, 8]], input_op_ids = [(9,0), (12,1)]": (
+        *("aten::mm", None, 15, "[[4,1024],[1024,8]]"),
+    ),
+    "aten::sum, seq = 7, op_id = 16, sizes = [[4, 8], [], []], input_op_ids = [(15,0)]": (
+        *("aten::sum", 7, 16, "[[4,8],[],[]]"),
+    ),
+    "aten::relu, op_id = 17, input_op_ids = [(16,0)]": ("aten::relu", None, 17, None),
+    "aten::add, seq = 8, op_id = 18": ("aten::add", 8, 18, None),
+    "aten::mul, sizes = [[2], [3]]": ("aten::mul", None, None, "[[2],[3]]"),
+}
+
+
+def test_operators_of_emit_nvtx(tmp_path: Path) -> None:
+    ranges = [_range(10 * n, text=text) for n, text in enumerate(OPERATORS)]
+    sql = """
+        SELECT h.name, h.sequence_number, h.record_function_id, h.input_dims::VARCHAR
+        FROM host_events AS h WHERE h.category = 'cpu_op' ORDER BY h.start_ns
+    """
+    assert _rows(tmp_path, {**tiny(), "NVTX_EVENTS": ranges}, sql) == list(OPERATORS.values())
+
+
 PAYLOADS: list[tuple[dict[str, Any], str | None]] = [
     ({"int64Value": -5}, '{"payload":-5}'),
     ({"uint64Value": 2**40}, '{"payload":1099511627776}'),
