@@ -17,7 +17,8 @@ SELECT [
 ] AS names;
 
 -- The rows of the raw page with their fields as lists. This is a table of its own: a query would carry the text of a
--- row, with its thousand fields, along with each of them.
+-- row, with its thousand fields, along with each of them. The row of units is the first, and has no id. If it is
+-- damaged, no value of the page can be read.
 CREATE TABLE ncu_raw_rows AS
 SELECT
     r.number,
@@ -58,7 +59,7 @@ FROM (
         unnest(r.metrics) AS metric,
         unnest(r.texts) AS written
     FROM ncu_raw_rows AS r
-    WHERE r.place > 0 AND r.launch IS NOT NULL
+    WHERE r.launch IS NOT NULL
 ) AS w
 INNER JOIN (
     SELECT
@@ -66,7 +67,7 @@ INNER JOIN (
         unnest(r.metrics) AS metric,
         unnest(r.texts) AS unit
     FROM ncu_raw_rows AS r
-    WHERE r.place = 0
+    WHERE r.place = 0 AND r.launch IS NULL
 ) AS u
     ON w.number = u.number AND w.metric = u.metric
 CROSS JOIN ncu_launch_columns AS c

@@ -341,6 +341,18 @@ def test_damaged_rows(tmp_path: Path) -> None:
         assert "report.csv, line 14: a quote is missing" in named
 
 
+def test_values_without_units_are_left_out(tmp_path: Path) -> None:
+    """The row of units is damaged. The next row has no units, and no value can be read without."""
+    result = ingest(tmp_path, RAW.replace('"inst/cycle"\n', '"inst/cycle","more"\n', 1))
+    assert (result.events, result.repairs) == (2, {"no_times": 1, "damaged_rows": 1})
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT name FROM device_events ORDER BY event_id") == [
+            ("gemm",),
+            ("add",),
+        ]
+        assert rows(warehouse, "SELECT counter, value FROM counters") == []
+
+
 def test_a_table_without_rows(tmp_path: Path) -> None:
     result = ingest(
         tmp_path, f'{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value"\n'
