@@ -75,6 +75,13 @@ CREATE MACRO nsys_whole(n) AS
 CREATE MACRO nsys_number(number) AS
     CASE WHEN isfinite(number) THEN number::VARCHAR ELSE '"' || number || '"' END;
 
+-- Whether a text is JSON. DuckDB also takes words such as NaN, and commas before a closing bracket.
+CREATE MACRO nsys_is_json(written) AS
+    json_valid(written)
+    AND NOT regexp_matches(
+        regexp_replace(written, '"(\\.|[^"\\])*"', '""', 'g'), '(?i)nan|inf|,\s*[\]}]'
+    );
+
 -- The payload and the category of a range or mark; {} without them.
 CREATE MACRO nsys_range_arguments(n) AS
     '{' || concat_ws(
@@ -86,7 +93,7 @@ CREATE MACRO nsys_range_arguments(n) AS
                 THEN
                     '"payload":'
                     || nsys_number(try_cast(coalesce(n."doubleValue", n."floatValue") AS DOUBLE))
-            WHEN json_valid(n."jsonText") THEN '"payload":' || n."jsonText"
+            WHEN nsys_is_json(n."jsonText") THEN '"payload":' || n."jsonText"
             WHEN n."jsonText" IS NOT NULL THEN '"payload":' || to_json(n."jsonText")
         END
     ) || '}';

@@ -98,6 +98,15 @@ PAYLOADS: list[tuple[dict[str, Any], str | None]] = [
     ({"floatValue": -2.5}, '{"payload":-2.5}'),
     ({"category": 4, "int32Value": 9}, '{"category":4,"payload":9}'),
     ({"category": 0}, None),
+    (
+        {"jsonText": '{"a": "NaN, ]", "b": [1, null]}'},
+        '{"payload":{"a": "NaN, ]", "b": [1, null]}}',
+    ),
+    ({"jsonText": "plain"}, '{"payload":"plain"}'),
+    # DuckDB takes these for JSON. Perfetto and browsers do not read a file with them.
+    ({"jsonText": '{"a": NaN}'}, r'{"payload":"{\"a\": NaN}"}'),
+    ({"jsonText": "[-Infinity]"}, '{"payload":"[-Infinity]"}'),
+    ({"jsonText": "[1, ]"}, '{"payload":"[1, ]"}'),
     # No numbers of JSON.
     ({"doubleValue": float("inf")}, '{"payload":"inf"}'),
     ({"floatValue": float("-inf")}, '{"payload":"-inf"}'),
