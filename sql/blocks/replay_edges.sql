@@ -9,8 +9,9 @@
 --   calls that wait do so for the last copy that their thread launched before, if it ended meanwhile, or
 --   else for the work that ended last meanwhile. A copying call waits for its copy, if this ended before the
 --   call.
--- - A collective waits for the last work that its thread launched on another stream before it, if that ended
---   before it started.
+-- - Work waits for the work on other streams that its stream waited for, as recorded. A collective of which nothing
+--   is recorded waits for the last work that its thread launched on another stream before it, if that ended before
+--   it started.
 -- - A launch waits for work of its stream, if the queue of the stream can be full.
 --
 -- The lag of an edge is all of the time between where the node waited, and at most 2 us otherwise. A node
@@ -60,7 +61,7 @@ CREATE MACRO replay_edges(
         FROM query_table(work) AS w
         INNER JOIN (SELECT DISTINCT l.call_lane, l.lane FROM _launches AS l) AS s
             ON w.call_lane = s.call_lane AND w.lane <> s.lane
-        WHERE w.kind = 'communication'
+        WHERE w.kind = 'communication' AND w.sources IS NULL
     ),
 
     _collectives AS (
@@ -191,6 +192,9 @@ CREATE MACRO replay_edges(
         UNION ALL
         SELECT c.source_id * 8, c.id * 8, 2000, NULL
         FROM _collectives AS c
+        UNION ALL
+        SELECT s.source_id * 8, w.id * 8, 2000, NULL
+        FROM query_table(work) AS w, unnest(w.sources) AS s (source_id)
         UNION ALL
         SELECT
             w.source_id * 8,
