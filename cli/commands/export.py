@@ -31,11 +31,12 @@ def export_trace(
     from tracewh.ingest.reconstruct import source_of
     from tracewh.storage.open_store import open_store
     from tracewh.storage.remote import is_url
-    from tracewh.views.warehouse import Warehouse, find
+    from tracewh.views.warehouse import find
 
     if not path.name.endswith((".json", ".json.gz")):
         diagnostics.usage_error(f"-o: the name must end in .json or .json.gz, not {path.name!r}")
-    Output(path=path).check()
+    output = Output(path=path)
+    output.check()
     if not is_url(warehouse):
         find(warehouse)
     trace = _pick_trace(names(warehouse), run, worker, span)
@@ -45,9 +46,14 @@ def export_trace(
         origin = source_of(folder)
         critical = None
         if critical_path is not None:
-            with Warehouse(warehouse) as opened:
+            with output.open_warehouse(warehouse) as opened:
                 critical = _critical_events(opened, trace, critical_path)
-        with atomic_write(path) as part, part.open("wb") as file, _compressed(path, file) as sink:
+        with (
+            diagnostics.killable(output.discard),
+            atomic_write(path) as part,
+            part.open("wb") as file,
+            _compressed(path, file) as sink,
+        ):
             counts = write_trace(sink, folder, "/".join(trace), critical)
     text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
     if critical is not None:

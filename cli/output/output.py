@@ -203,8 +203,7 @@ class Output:
 
         def tidy() -> None:
             opened.abandon()
-            if self.path is not None:
-                _part(self.path.resolve()).unlink(missing_ok=True)
+            self.discard()
 
         opened = tracewh.open(path)
         with ExitStack() as stack:
@@ -216,6 +215,11 @@ class Output:
                 stack.enter_context(opened)
             with diagnostics.killable(tidy):
                 yield opened
+
+    def discard(self) -> None:
+        """Remove what is written of the file so far, before the process is killed."""
+        if self.path is not None:
+            _part(self.path.resolve()).unlink(missing_ok=True)
 
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:

@@ -118,6 +118,22 @@ Warehouse.view = endless
 sys.exit(main())
 """
 
+#: `export`, but writing the file takes minutes.
+ENDLESS_EXPORT = """
+import pathlib, sys, time
+from tracewh.cli.app import main
+from tracewh.cli.commands import export
+
+begun = pathlib.Path(sys.argv.pop())
+
+def endless(*_):
+    begun.touch()
+    time.sleep(600)
+
+export.write_trace = endless
+sys.exit(main())
+"""
+
 
 @pytest.mark.parametrize(
     "command",
@@ -140,8 +156,19 @@ def test_an_interrupt_ends_all_groups_of_traces(warehouse: Path, tmp_path: Path,
     )
 
 
-def _interrupt(script: str, *words: str, folder: Path) -> None:
-    """Start a script that touches a file once it has begun, and check how an interrupt ends it."""
+def test_a_kill_leaves_no_part_of_an_exported_file(warehouse: Path, tmp_path: Path) -> None:
+    words = ("export", "base", "-w", str(warehouse), "-o", "x.json")
+    _interrupt(ENDLESS_EXPORT, *words, folder=tmp_path, sent=signal.SIGTERM, ends=(143, b"", b""))
+
+
+def _interrupt(
+    script: str,
+    *words: str,
+    folder: Path,
+    sent: signal.Signals = signal.SIGINT,
+    ends: tuple[int, bytes, bytes] = (130, b"", b"tracewh: interrupted\n"),
+) -> None:
+    """Start a script that touches a file once it has begun, and check how a signal ends it."""
     begun = folder / "begun"
     process = subprocess.Popen(
         [sys.executable, "-c", script, *words, str(begun)],
@@ -152,10 +179,10 @@ def _interrupt(script: str, *words: str, folder: Path) -> None:
     )
     while not begun.exists() and process.poll() is None:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     try:
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
+    assert (process.returncode, out, err) == ends
     assert list(folder.iterdir()) == [begun]
