@@ -201,6 +201,10 @@ def main() -> None:
     if arguments.ask:
         ask(*arguments.ask)
         return
+    if arguments.ranks < 2 * RANKS_OF_HOST or arguments.ranks % RANKS_OF_HOST:
+        parser.error(
+            f"--ranks must be a multiple of {RANKS_OF_HOST}, the ranks of a host, and at least {2 * RANKS_OF_HOST}"
+        )
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     hosts = arguments.ranks // RANKS_OF_HOST
     lines = [

@@ -234,6 +234,10 @@ def lines(
     took = time.perf_counter() - start
     server = cpu_seconds(process) - before
     for name, seconds in zip(names, found.seconds, strict=True):
+        if not seconds:
+            raise SystemExit(
+                f"{name}: no client asked in {arguments.seconds:g} s; give --seconds more"
+            )
         seconds.sort()
         line = (
             f"| {name} | {len(seconds) / took:.1f} | {statistics.median(seconds):.3f} "

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import subprocess
 import sys
+from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from bench import clocks, serve
 from bench.views import MANY, best, cold, over
 
 ROOT = Path(__file__).parents[2]
@@ -150,3 +153,23 @@ def test_drawn_ranks_are_traces_that_differ_and_can_be_drawn_again(tmp_path: Pat
         assert len({length for _, length in steps}) == 2
         clean = "SELECT count(*) FROM trace_quality() WHERE severity = 'error'"
         assert warehouse.sql(clean).fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("ranks", ["8", "20"])
+def test_the_benchmark_of_clocks_needs_two_whole_hosts(
+    ranks: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["clocks", "--ranks", ranks])
+    with pytest.raises(SystemExit):
+        clocks.main()
+    told = "error: --ranks must be a multiple of 8, the ranks of a host, and at least 16"
+    assert told in capsys.readouterr().err
+
+
+def test_the_benchmark_of_serve_says_that_no_client_asked() -> None:
+    """Clients that ask every 5 s may ask nothing in 0 s."""
+    arguments = Namespace(clients=1, seconds=0.0)
+    stream = serve.Stream((), 5)
+    told = "^queries: no client asked in 0 s; give --seconds more$"
+    with pytest.raises(SystemExit, match=told):
+        list(serve.lines(os.getpid(), "http://none", ["queries"], [stream], arguments))
