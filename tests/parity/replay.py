@@ -51,6 +51,20 @@ class Replay:
             for i, device, stream, kind, name, s, d, launch in rows
         ]
         self.work.sort(key=lambda w: (w.start, w.id))
+        # Stream, awaited stream, and the starts of the calls that wait and that recorded the event.
+        self.waits = con.sql(
+            """SELECT d.device_id, d.stream_id, (d.args ->> '$.wait_on_stream')::BIGINT,
+            w.start_ns, r.start_ns
+            FROM device_events AS d
+            INNER JOIN host_events AS w ON (w.run, w.worker, w.span) = (d.run, d.worker, d.span)
+            AND w.event_id = d.launch_id
+            INNER JOIN host_events AS r ON (r.run, r.worker, r.span) = (d.run, d.worker, d.span)
+            AND contains(r.name, 'EventRecord')
+            AND r.correlation_id = (d.args ->> '$.wait_on_cuda_event_record_corr_id')::BIGINT
+            WHERE (d.run, d.worker, d.span) = (?, ?, ?) AND d.name = 'Stream Wait Event'
+            AND d.kind = 'sync'""",
+            key,
+        ).fetchall()
         self.steps = con.sql(
             f"""SELECT s.event_id, h.pid, h.tid, s.start_ns, s.end_ns FROM steps AS s
             LEFT JOIN host_events AS h USING (run, worker, span, event_id)
@@ -63,6 +77,10 @@ class Replay:
         self.events = [e._replace(start=e.start - zero, end=e.end - zero) for e in self.events]
         self.work = [w._replace(start=w.start - zero, end=w.end - zero) for w in self.work]
         self.steps = [(i, (p, t), s - self.zero, e - self.zero) for i, p, t, s, e in self.steps]
+        self.waits = [
+            (("device", device, stream), ("device", device, awaited), wait - zero, record - zero)
+            for device, stream, awaited, wait, record in self.waits
+        ]
         self.backward_edges = 0
         self._launches()
         self._host_nodes()
@@ -88,10 +106,15 @@ class Replay:
         for work in self.work:
             self.streams[work.lane].append(work)
         lags, pairs = [], []
+        ends = sorted(work.end for work in self.work if work.end > work.start)
         for stream in self.streams.values():
             before: Work | None = None
             for work in stream:
                 call = self.calls.get(work.launch) if work.launch is not None else None
+                place = bisect_right(ends, work.start) - 1
+                ready = max(before.end if before else -1, call.start if call else -1)
+                if place >= 0 and work.start - 30_000 <= ends[place] > ready:
+                    call = None  # it may have waited for another stream
                 if (
                     call
                     and call.start <= work.start
@@ -110,6 +133,8 @@ class Replay:
             and call.start <= before.end
         ]
         self.gap = median_low(gaps) if gaps else 0
+        if len(gaps) < 5:
+            self.gap = min(self.gap, 5_000)
 
     def _host_nodes(self) -> None:
         self.nodes: list[Node] = []
@@ -239,6 +264,10 @@ class Replay:
     def _device_edges(self) -> None:
         for source, target in self.handovers:
             self._edge(source, target, None)
+        recorded = self._recorded_waits()
+        for source_id, target_id in sorted(recorded):
+            self._edge(self.work_nodes[source_id], self.work_nodes[target_id], 2_000)
+        told = {target_id for _, target_id in recorded}
         by_thread: dict[Any, list[tuple[int, Work]]] = defaultdict(list)
         for i, call in sorted(self.calls.items(), key=lambda c: (c[1].start, c[0])):
             by_thread[call.lane] += [
@@ -249,7 +278,7 @@ class Replay:
         for launched in by_thread.values():
             latest: dict[Any, Work] = {}
             for _, work in launched:
-                if work.kind == "communication":
+                if work.kind == "communication" and work.id not in told:
                     others = [w for lane, w in latest.items() if lane != work.lane]
                     others = [w for w in others if w.end <= work.start]
                     if others:
@@ -258,6 +287,24 @@ class Replay:
                         )
                         self._edge(self.work_nodes[latest_of.id], self.work_nodes[work.id], 2_000)
                 latest[work.lane] = work
+
+    def _recorded_waits(self) -> set[tuple[int, int]]:
+        """Work that a stream waited for as recorded, and the work launched on that stream next."""
+        found = set()
+        for stream, awaited, wait, record in self.waits:
+            launched, next_ones = (
+                [
+                    (self.calls[w.launch].start, w.start, w.id)
+                    for w in self.streams.get(lane, [])
+                    if w.launch in self.calls
+                ]
+                for lane in (awaited, stream)
+            )
+            before = [w for w in launched if w[0] <= record]
+            after = [w for w in next_ones if w[0] >= wait]
+            if before and after and stream != awaited:
+                found.add((max(before)[2], min(after)[2]))
+        return found
 
     def _blocking_edges(self) -> None:
         ends = sorted((w.end, w.id) for w in self.work)
