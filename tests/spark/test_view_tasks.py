@@ -176,7 +176,11 @@ def test_errors_of_commands(
             2,
             "group_by must be one of 'name', 'launch', not 'grid'",
         ),
-        (["kernel_stats", "--step", "x"], 2, "kernel_stats_v1: step takes a whole number (BIGINT), got 'x'"),
+        (
+            ["kernel_stats", "--step", "x"],
+            2,
+            "kernel_stats_v1: step takes a whole number (BIGINT), got 'x'",
+        ),
         (
             ["utilization_series", "--buckets", "0", "--run", "ddp_gloo"],
             1,
