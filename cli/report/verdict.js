@@ -29,7 +29,9 @@ Object.assign(ELEMENTS, {
     findings.append(...(found.length ? found.map((row) => findingOf(row, panel.chart.panels))
       : [element("p", { className: "said", textContent: `Nothing that tracewh looks for costs 1 % of ${recorded ? "the recording" : "a step"}.` })]));
     holder.append(element("div", { className: "columns" }, step, findings));
-    return averageStep(step, panel);
+    // The time of a serving step leaves out waits for work that is not in the trace; its bar does not.
+    const hasAllWaits = !recorded && of("card")[0]?.title !== "Step time";
+    return averageStep(step, panel, hasAllWaits ? "The average step, with all waits" : undefined);
   },
 });
 
@@ -51,7 +53,7 @@ function findingOf({ title: cost, text, detail, remedy, view }, panels) {
 }
 
 // The mean step as step_breakdown_summary has it, and each step.
-async function averageStep(holder, { mean, steps, span }) {
+async function averageStep(holder, { mean, steps, span }, called = "The average step") {
   const panel = steps ?? (data ? data.steps : await fetchJson(`api/panel/steps${location.search}`));
   if (!panel.rows) { holder.remove(); return; }
   const [step, total, tail] = ["step", "total_us", "is_tail"].map((name) => column(panel, name).values);
@@ -59,13 +61,13 @@ async function averageStep(holder, { mean, steps, span }) {
   const isStep = step[0] !== null;
   if (mean.total) {
     const parts = CATEGORIES.map(([name, color, word]) => ({ color, word, value: mean[name.replace("_us", "")] ?? 0 }));
-    const name = isStep ? "The average step" : "The recording";
+    const name = isStep ? called : "The recording";
     holder.append(element("h4", { textContent: mean.kernel ? `${name}: kernels run for ${rounded(mean.kernel, "us")} of ${rounded(mean.total, "us")}`
       : `${name}: ${rounded(mean.total, "us")}` }));
     const large = bar(parts, mean.total);
     large.classList.add("large");
     holder.append(large, legend(parts));
-  } else holder.append(element("h4", { textContent: tail.every((each) => each) ? "No step is complete" : `The average step: ${rounded(0, "us")}` }));
+  } else holder.append(element("h4", { textContent: tail.every((each) => each) ? "No step is complete" : `${called}: ${rounded(0, "us")}` }));
   if (!isStep) return;
   const most = largest(total);
   const shownStep = (row) => ({ title: `step ${step[row]}: ${rounded(total[row], "us")}${tail[row] ? ", incomplete" : ""}`,

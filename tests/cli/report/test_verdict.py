@@ -283,6 +283,24 @@ def test_a_table_of_pipeline_operations_has_a_sentence_and_a_heat_map_and_no_car
     assert parts[:2] == ["stage", "2"]
 
 
+def test_the_bar_of_a_serving_step_says_that_it_has_all_waits(visit: Visit, report: Path) -> None:
+    """The time of such a step leaves out waits for work that is not in the trace."""
+    visit.page.goto(report.as_uri())
+    expect(visit.page.locator(".average h4")).to_contain_text("The average step: ")
+    visit.page.evaluate(
+        """() => {
+            const { columns, values } = data.verdict;
+            const at = columns.findIndex(({ name }) => name === "title");
+            const titles = values[at].map((title) => (title === "Step time" ? "Decode step" : title));
+            const content = document.querySelector("#panel-verdict .content");
+            return ELEMENTS.verdict(content, { ...data.verdict, values: values.with(at, titles) });
+        }"""
+    )
+    expect(visit.page.locator(".average h4").last).to_contain_text(
+        "The average step, with all waits: "
+    )
+
+
 @pytest.mark.parametrize(
     ("tail", "heading"), [("false", "The average step: 0 µs"), ("true", "No step is complete")]
 )
