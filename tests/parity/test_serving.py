@@ -162,7 +162,7 @@ def test_a_device_that_works_on_something_else_is_not_called_idle(
     [headline] = [text for part, _, text, _ in said if part == "headline"]
     assert headline == (
         "10.5 ms per decode step at batch 32: the GPU limits it, 93 % busy. After a call that blocks, "
-        "the GPU waits for launches for up to 338 us of every step (3.2 %)."
+        "the GPU waits for launches for up to 338 us of the step (3.2 %)."
     )
     cards = {name: detail for part, name, _, detail in said if part == "card"}
     assert cards["step_time"] == "one step, 3,274 tokens per second"

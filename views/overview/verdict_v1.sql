@@ -555,6 +555,7 @@ CREATE MACRO verdict_v1(
                                             THEN
                                                 ' of the average step of '
                                                 || as_time(f.total_us) || ' ('
+                                        WHEN f.steps = 1 THEN ' of the step ('
                                         ELSE ' of every step ('
                                     END
                                     || as_percent(percentage(f.cost_us, f.total_us))
@@ -583,6 +584,7 @@ CREATE MACRO verdict_v1(
                                 || CASE
                                     WHEN f.steps > 1 AND f.max_us >= 2 * f.min_us
                                         THEN ' of the average step ('
+                                    WHEN f.steps = 1 THEN ' of the step ('
                                     WHEN f.steps > 0 THEN ' of every step ('
                                     ELSE ' ('
                                 END
