@@ -47,7 +47,7 @@ OF_PIPELINES = ("straggler_verdict",)
 #: Blocks that have rows only where the batches of a data loader or a pipeline were recorded.
 OF_LOADERS = ("data_advice",)
 
-#: The same, or where the profiler saw the loop wait for a data loader.
+#: Blocks that have rows only where such batches were recorded, or where the profiler saw a DataLoader.
 OF_BATCHES = ("data_waits",)
 
 #: Blocks that have rows only for traces of MindSpore.
@@ -68,7 +68,7 @@ OF_OPTIMIZERS = ("optimizer_time",)
 #: Blocks that have rows only for traces with collectives.
 OF_COLLECTIVES = ("costliest_collectives",)
 
-#: The same of blocks that take them from the activity of steps.
+#: Blocks that have rows only for traces whose table step_activity has collectives.
 OF_COMMUNICATION = ("worker_waits",)
 
 #: Blocks and views that have rows only for traces with work of a device, or with calls that launch it.

@@ -156,7 +156,7 @@ CREATE MACRO matched_collectives(
         GROUP BY o.sequence_id, o.own_sequence_id
     ),
 
-    -- Also a place that only some workers reach is not compared if the numbers differ.
+    -- If the numbers differ, no place is compared, those that only some workers reach included.
     _numbers AS (
         SELECT s.sequence_id, min(s.calls) = max(s.calls) AS are_equal
         FROM _sequences AS s

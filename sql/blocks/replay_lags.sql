@@ -19,7 +19,7 @@
 --   gap_ns     BIGINT  ns    From the end of work to the start of the next on its stream.
 CREATE MACRO replay_lags(work VARCHAR) AS TABLE
     WITH
-    -- Lanes here are traces. Work that takes no time ends where it starts itself.
+    -- Lanes here are traces. Work of no length is left out: it would end just before its own start.
     _ends AS (
         SELECT w.trace AS lane, w.end_ns AS at_ns, w.id
         FROM query_table(work) AS w

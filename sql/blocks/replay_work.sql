@@ -139,7 +139,7 @@ CREATE MACRO replay_work(
         FROM _known AS k
     ),
 
-    -- The next is the latest before, if time goes back.
+    -- With all times negated, the latest before a wait is the next after it.
     _firsts AS (
         SELECT c.lane, -c.call_ns AS at_ns, c.first_event AS id
         FROM _calls AS c

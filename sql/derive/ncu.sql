@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: The rows of Nsight Compute's CSV as kernels with counters, without times.
 --
--- ncu_rows holds the rows of the file, with the number of their table: several ncu may print into one file. The details
+-- ncu_rows holds the rows of the file, with the number of their table: several runs of ncu may print into one file. The details
 -- page has a row per launch and metric; the raw page has a row per launch, a column per metric, and the units in the
 -- first row. Numbers are in the locale of the user and in units that fit their size: both are undone. Nsight Compute
 -- runs a kernel several times and says when none of them ran, so there are no times of events.

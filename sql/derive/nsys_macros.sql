@@ -5,7 +5,7 @@
 CREATE MACRO nsys_pid(id) AS ((id >> 24) & 16777215)::VARCHAR;
 CREATE MACRO nsys_tid(id) AS (id & 16777215)::VARCHAR;
 
--- When a row began; NULL if this or its end is no time. The end is NULL if nobody knows it.
+-- When a row began; NULL if this or its end is damaged. The end is NULL if it is not recorded.
 CREATE MACRO nsys_start(began_ns, end_ns) AS
     CASE
         WHEN

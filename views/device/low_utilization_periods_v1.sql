@@ -44,7 +44,7 @@ CREATE MACRO low_utilization_periods_v1(
     below_pct DOUBLE := 50
 ) AS TABLE
     WITH
-    -- Their places come from here too: otherwise the list of too many would fill memory before the error.
+    -- Their number comes from here, too: a list of too many would fill the memory before the error.
     checked AS (
         SELECT
             CASE

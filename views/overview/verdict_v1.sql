@@ -14,10 +14,10 @@
 --
 -- - headline: time per step, how busy the device is, and the costliest finding.
 --   For a trace of serving it is about the steps that decode, or else about those that prefill: their median
---   time, requests, tokens per second, attention, time without launched work, and what limits them. The
---   first four cards are about the same steps. For a table
---   of pipeline operations it is what stragglers cost, and why. The cost of a finding is a mean over the steps. If one
---   step takes at least twice as long as another, the cost may lie in few of them, and is that 'of the average step'.
+--   time, requests, tokens per second, attention, time without launched work, and what limits them. The first four
+--   cards are about the same steps. For a table of pipeline operations the headline is what stragglers cost, and why.
+--   The cost of a finding is a mean over the steps. If one step takes at least twice as long as another, the cost may
+--   lie in few of them, and is that 'of the average step'. If there is one step, it is that 'of the step'.
 -- - gain: what a step would take without that finding. There is no such row without steps, without a
 --   finding, and for low utilization, which has no single cause.
 -- - card: six figures, always in the same places. Their names depend on what the trace recorded:
@@ -176,8 +176,8 @@ CREATE MACRO verdict_v1(
         GROUP BY d.run, d.worker, d.span
     ),
 
-    -- The fullest device counts, of several the last one, as in memory_growth; the host only if no device recorded its
-    -- memory.
+    -- The fullest device counts, and of equally full ones the last, as in memory_growth. The host counts only if no
+    -- device recorded its memory.
     peaks AS (
         SELECT
             p.run,

@@ -49,7 +49,7 @@
 --   busy_us                   DOUBLE   us    Time in the window in which work of the step ran.
 --   step_busy_us              DOUBLE   us    Time in step_us in which the device ran work that is in the trace, of this step or not.
 --   starved_us                DOUBLE   us    Time of step_us in gaps in which the device had no launched work.
---   late_us                   DOUBLE   us    Such time before the window, after the work of the step before had ended; NULL without a period.
+--   late_us                   DOUBLE   us    Time before the window in which the device had no launched work, after the work of the step before had ended; NULL without a period.
 --   queued_us                 DOUBLE   us    Time in gaps after the next work was launched, including unrecorded_us.
 --   unrecorded_us             DOUBLE   us    Time in which launched work waited for work that is not in the trace.
 --   attention_pct             DOUBLE   pct   Share of attention, without writing the KV cache.
