@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What keeps a trace from telling how busy its devices were.
 -- grain: one row per trace with a graph capture, or with work that waited
--- uses: device_key, device_trace_names, is_wanted, merged_intervals, unrecorded_waits
+-- uses: device_number, is_wanted, merged_intervals, unrecorded_waits
 --
 -- While a graph is captured, launches run no kernel. A thread captures from its call of StreamBeginCapture to
 -- its next call of StreamEndCapture.
@@ -35,18 +35,18 @@ CREATE MACRO unrecorded_work(
         GROUP BY u.run, u.worker, u.span, u.device_key
     ),
 
+    -- Not from device_trace_names: beside this join, DuckDB would write the list of all traces into each row.
     _traces AS MATERIALIZED (
-        SELECT DISTINCT q.run, q.worker, q.span, q.device_key >> 40 AS trace
+        SELECT DISTINCT q.run, q.worker, q.span, q.device_key >> 40 << 40 AS first_id
         FROM _queued AS q
     ),
 
     _work AS (
         SELECT
-            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS key,
+            r.first_id + device_number(d.device_id) AS key,
             d.start_ns,
             d.duration_ns
         FROM device_events AS d
-        CROSS JOIN device_trace_names(run, worker, span) AS t
         INNER JOIN _traces AS r
             ON d.run = r.run AND d.worker = r.worker AND d.span = r.span
         WHERE
@@ -73,7 +73,7 @@ CREATE MACRO unrecorded_work(
             sum(e.end_ns - least(e.start_ns, q.launched_ns)) AS window_ns,
             sum(e.idle_ns) + sum(e.start_ns - least(e.start_ns, q.launched_ns)) AS idle_ns
         FROM _devices AS e
-        INNER JOIN _traces AS r ON e.key >> 40 = r.trace
+        INNER JOIN _traces AS r ON e.key >> 40 << 40 = r.first_id
         LEFT JOIN _queued AS q ON e.key = q.device_key
         GROUP BY r.run, r.worker, r.span
     ),

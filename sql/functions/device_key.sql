@@ -2,10 +2,9 @@
 -- since: 0.1
 -- summary: A number that no other device of any trace has.
 -- returns: BIGINT
--- uses: first_id
+-- uses: device_number, first_id
 --
--- Devices are then compared by one number instead of four values, of which three are names. A device without a
--- number has a key, too.
+-- Devices are then compared by one number instead of four values, of which three are names.
 --
 -- params
 --   name       type       unit  default  meaning
@@ -17,6 +16,5 @@
 CREATE MACRO device_key(
     names VARCHAR[], run VARCHAR, worker VARCHAR, span VARCHAR, device_id INTEGER
 ) AS (
-    first_id(names, run, worker, span)
-    + coalesce(device_id::BIGINT + (1::BIGINT << 31), 1::BIGINT << 32)
+    first_id(names, run, worker, span) + device_number(device_id)
 );
