@@ -49,6 +49,7 @@ CREATE MACRO kernel_sequences_v1(
             d.event_id,
             -- Without a runtime call, the operator itself.
             coalesce(d.launch_id, d.op_id) AS launch_id,
+            d.launch_id IS NULL AS is_of_operator,
             d.name,
             d.start_ns,
             d.duration_ns
@@ -75,6 +76,7 @@ CREATE MACRO kernel_sequences_v1(
             h.tid,
             h.start_ns,
             h.duration_ns,
+            h.depth,
             CASE
                 WHEN operator IS NULL THEN h.category = 'cpu_op'
                 WHEN h.category NOT IN ('cpu_op', 'user_annotation') THEN FALSE
@@ -94,6 +96,7 @@ CREATE MACRO kernel_sequences_v1(
             h.tid,
             h.start_ns,
             h.duration_ns,
+            h.depth,
             max(h.start_ns + h.duration_ns) OVER (
                 PARTITION BY h.first_id, h.pid, h.tid
                 ORDER BY h.start_ns ASC, h.duration_ns DESC, h.event_id ASC
@@ -104,12 +107,13 @@ CREATE MACRO kernel_sequences_v1(
     ),
 
     calls AS MATERIALIZED (
-        SELECT w.first_id, w.event_id, w.pid, w.tid, w.start_ns, w.duration_ns
+        SELECT w.first_id, w.event_id, w.pid, w.tid, w.start_ns, w.duration_ns, w.depth
         FROM wanted AS w
         WHERE w.before_ns IS NULL OR w.start_ns >= w.before_ns
     ),
 
-    -- Calls do not overlap, so the call around a launch is the last one that started on its thread, if any.
+    -- Calls do not overlap, so the call around a launch is the last one that started on its thread, if any. Work
+    -- without a runtime call is in its operator, but not in a call inside that operator, even if both start together.
     -- No ASOF JOIN: if the planner expects few launches, it compares each of them with every call.
     moments AS (
         SELECT
@@ -117,6 +121,7 @@ CREATE MACRO kernel_sequences_v1(
             c.pid,
             c.tid,
             c.start_ns AS at_ns,
+            c.depth,
             c.event_id AS call_id,
             c.start_ns + c.duration_ns AS end_ns,
             c.duration_ns AS host_ns,
@@ -131,6 +136,7 @@ CREATE MACRO kernel_sequences_v1(
             h.pid,
             h.tid,
             h.start_ns AS at_ns,
+            CASE WHEN w.is_of_operator THEN h.depth END,
             NULL,
             NULL,
             NULL,
@@ -157,7 +163,7 @@ CREATE MACRO kernel_sequences_v1(
         WINDOW
             earlier AS (
                 PARTITION BY m.first_id, m.pid, m.tid
-                ORDER BY m.at_ns, m.call_id IS NULL, m.call_id
+                ORDER BY m.at_ns, m.depth NULLS LAST, m.call_id IS NULL, m.call_id
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             )
     ),
