@@ -7,7 +7,7 @@
 -- order: run, worker, span, step
 -- empty: No event with a duration was recorded: {record events}.
 -- notes: replay_notes
--- uses: checked_between, device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
+-- uses: checked_between, device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, replayed_costs, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
 -- example: samples --run gpt_eager
 -- reading: A step does 546 billion operations. At its peak the device needs 0.55 ms for them; their kernels take 1.06 ms, and the step 9 to 15 ms.
 --
@@ -23,6 +23,7 @@
 -- The peaks come from known_gpus, without sparsity. Types of 16 bits, 8 bits and float64 count against the
 -- tensor cores, if the device has them for the type. float32 counts against TF32 if an operator with inputs of
 -- float32, and none of 16 or 8 bits, launched a kernel that uses tensor cores, and otherwise against the CUDA cores.
+-- A kernel that a graph replays is one of the operator that was captured.
 -- For another device, for a CPU, or for a peak that you have measured, set peak_tflops.
 --
 -- What differs from the MFU of a formula such as 6ND, which is 6 operations per parameter and token:
@@ -124,25 +125,33 @@ CREATE MACRO mfu_v1(
         GROUP BY d.run, d.worker, d.span
     ),
 
-    -- Attention of 16 bits and products of 8 bits have inputs of float32, too: sums and scales.
-    tf32 AS (
-        SELECT DISTINCT d.run, d.worker, d.span
+    on_tensor_cores AS (
+        SELECT d.run, d.worker, d.span, h.input_types
         FROM device_events AS d
         INNER JOIN host_events AS h
             ON
                 d.run = h.run AND d.worker = h.worker AND d.span = h.span
                 AND d.op_id = h.event_id
+        WHERE d.uses_tensor_cores AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+        UNION ALL
+        SELECT r.run, r.worker, r.span, r.input_types
+        FROM replayed_costs(run, worker, span) AS r
+        WHERE r.replays > 0 AND r.tensor_core_self_ns > 0
+    ),
+
+    -- Attention of 16 bits and products of 8 bits have inputs of float32, too: sums and scales.
+    tf32 AS (
+        SELECT DISTINCT o.run, o.worker, o.span
+        FROM on_tensor_cores AS o
         WHERE
-            d.uses_tensor_cores
-            AND list_contains(h.input_types, 'float')
+            list_contains(o.input_types, 'float')
             AND NOT list_has_any(
-                h.input_types,
+                o.input_types,
                 [
                     'c10::BFloat16', 'c10::Half', 'c10::Float8_e4m3fn', 'c10::Float8_e4m3fnuz',
                     'c10::Float8_e5m2', 'c10::Float8_e5m2fnuz', 'c10::Float4_e2m1fn_x2'
                 ]
             )
-            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     shaped AS (
