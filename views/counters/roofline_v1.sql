@@ -28,8 +28,8 @@
 -- with sparsity may have an achieved_pct above 100. For another device, or for peaks that you have
 -- measured, set gpus to a table, a view or a file (CSV, Parquet) with the columns name, fp64_tflops, fp32_tflops,
 -- fp16_tflops and memory_gbps of known_gpus, and for tensor cores fp64_tensor_tflops, fp32_tensor_tflops,
--- fp16_tensor_tflops, bf16_tensor_tflops and fp8_tensor_tflops, as far as you need them. Its rows take precedence over
--- those of known_gpus.
+-- fp16_tensor_tflops, bf16_tensor_tflops and fp8_tensor_tflops, as far as you need them. A peak that is NULL or 0 is
+-- not known. Its rows take precedence over those of known_gpus.
 --
 -- params
 --   name      type     unit  default       meaning
@@ -90,12 +90,12 @@ CREATE MACRO roofline_v1(
             p.fp64_tflops,
             p.fp32_tflops,
             p.fp16_tflops,
-            p.fp64_tensor_tflops,
-            p.fp32_tensor_tflops,
-            p.fp16_tensor_tflops,
-            p.bf16_tensor_tflops,
-            p.fp8_tensor_tflops,
-            p.memory_gbps
+            p.fp64_tensor_tflops::DOUBLE AS fp64_tensor_tflops,
+            p.fp32_tensor_tflops::DOUBLE AS fp32_tensor_tflops,
+            p.fp16_tensor_tflops::DOUBLE AS fp16_tensor_tflops,
+            p.bf16_tensor_tflops::DOUBLE AS bf16_tensor_tflops,
+            p.fp8_tensor_tflops::DOUBLE AS fp8_tensor_tflops,
+            nullif(p.memory_gbps, 0) AS memory_gbps
         FROM devices AS d
         LEFT JOIN peaks AS p ON regexp_replace(d.name, '^NVIDIA ', '') = p.name
         WHERE is_wanted(d.run, d.worker, d.span, run, worker, span)
