@@ -12,7 +12,7 @@
 --
 -- Bytes count reading each input once and writing each output once; for convolution_backward, once for each
 -- gradient. An expanded dimension (with stride 0) is in memory once. Scales of aten::_scaled_mm, random
--- states and sums of exponentials do not count.
+-- states and sums of exponentials do not count, nor does the output of attention as an input of its backward.
 --
 -- params
 --   run, worker, span

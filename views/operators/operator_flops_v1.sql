@@ -21,7 +21,8 @@
 --
 -- For causal attention only half of the scores count, as only these are computed; its backward computes
 -- them again. For the backward of a convolution only the requested gradients count. Softmax, dropout,
--- scaling, and the scales of aten::_scaled_mm do not count.
+-- scaling, and the scales of aten::_scaled_mm do not count, nor does the output of attention as an input of its
+-- backward.
 --
 -- The profiler records shapes with record_shapes=True; calls without shapes are not listed. Convolutions
 -- and attention also need the values of scalar arguments, which torch records since 2.1. Without them, where
