@@ -53,8 +53,8 @@ counted AS (
         c.name,
         CASE
             WHEN bool_or(try_cast(c.value AS DOUBLE) > 0) THEN TRUE
-            -- Instructions of one type that were not executed do not tell anything about the others.
-            WHEN bool_or(NOT regexp_matches(c.counter, '[hidqbo]mma')) THEN FALSE
+            -- No operations of one type, or no instructions of one kind, tell nothing about the others.
+            WHEN bool_or(NOT regexp_matches(c.counter, 'mma|_src_')) THEN FALSE
         END AS uses_tensor_cores
     FROM (
         -- Two lists, as in out_counters.
@@ -68,6 +68,8 @@ counted AS (
     ) AS c
     WHERE
         regexp_matches(c.counter, 'pipe_tensor|ops_path_tensor|op_[hidqbo]mma')
+        -- The peak of the device, and not of the kernel.
+        AND NOT contains(c.counter, '.peak_sustained')
         AND try_cast(c.value AS DOUBLE) IS NOT NULL
     GROUP BY trace_of(c.event_id), c.name
 ),

@@ -156,6 +156,8 @@ def test_a_name_that_cannot_tell(ingest_events: IngestEvents) -> None:
 
 PIPE = "sm__inst_executed_pipe_tensor.sum"
 HMMA = "sm__inst_executed_pipe_tensor_op_hmma.sum"
+GMMA = "sm__inst_executed_pipe_tensor_op_gmma.sum"
+BF16 = "sm__ops_path_tensor_src_bf16_dst_fp32.sum"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +170,13 @@ HMMA = "sm__inst_executed_pipe_tensor_op_hmma.sum"
         # Products of integers are other instructions.
         ("my_kernel", {HMMA: 0}, None),
         ("my_kernel", {HMMA: 0, PIPE: 0}, False),
+        ("my_kernel", {GMMA: 0}, None),
+        ("my_kernel", {BF16: 8}, True),
+        ("my_kernel", {BF16: 0}, None),
+        ("ampere_bf16_s16816gemm", {"sm__ops_path_tensor_src_fp64.sum": 0}, True),
+        # The most that the device can do is above 0 for each kernel.
+        ("my_kernel", {f"{PIPE}.peak_sustained": 4}, None),
+        ("my_kernel", {f"{PIPE}.peak_sustained": 4, PIPE: 0}, False),
         ("my_kernel", {"dram__bytes.sum": 9}, None),
         ("ampere_bf16_s16816gemm", {PIPE: 0}, False),
         ("volta_sgemm_128x64_nn", {PIPE: 1}, True),
