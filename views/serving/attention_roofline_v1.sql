@@ -118,11 +118,11 @@ CREATE MACRO attention_roofline_v1(
         ORDER BY w.step_id, w.device_id, w.stream_id, w.start_ns, w.id
     ),
 
-    -- Work of attention in a row on a stream has the same number of other work before it.
+    -- Work of unknown calls of attention in a row on a stream has the same number of other work before it.
     numbered AS (
         SELECT
             o.*,
-            sum(CASE WHEN o.family <> 'attention' THEN 1 ELSE 0 END)
+            sum(CASE WHEN o.family <> 'attention' OR o.call IS NOT NULL THEN 1 ELSE 0 END)
                 OVER (ROWS UNBOUNDED PRECEDING) AS stretch  -- noqa: PRS, CP02
         FROM in_order AS o
     ),
