@@ -260,7 +260,14 @@ CREATE MACRO attention_roofline_v1(
             m.prefill_flops + m.decode_flops AS flops,
             m.prefill_bytes + m.decode_bytes AS bytes,
             ratio((m.prefill_flops + m.decode_flops) * m.calls, m.duration_ns) / 1000 AS tflops,
-            ratio((m.prefill_bytes + m.decode_bytes) * m.calls, m.duration_ns) AS gbps
+            ratio((m.prefill_bytes + m.decode_bytes) * m.calls, m.duration_ns) AS gbps,
+            CASE
+                WHEN m.has_window
+                    THEN
+                        ', even with a window of ' || window_keys
+                        || ': give window_keys a lower value'
+                ELSE ': full context is wrong here, give window_keys'
+            END AS advice
         FROM modelled AS m
     ),
 
@@ -280,18 +287,12 @@ CREATE MACRO attention_roofline_v1(
                         END || 'give query_heads, kv_heads and head_dim'
                 WHEN r.tflops > r.peak_tflops
                     THEN
-                        format(
-                            '{:.0f} TFLOP/s is above the peak of the device: full context is '
-                            || 'wrong here, give window_keys',
-                            r.tflops
-                        )
+                        format('{:.0f} TFLOP/s is above the peak of the device', r.tflops)
+                        || r.advice
                 WHEN r.gbps > r.peak_gbps
                     THEN
-                        format(
-                            '{:.0f} GB/s is above the peak of the device: full context is '
-                            || 'wrong here, give window_keys',
-                            r.gbps
-                        )
+                        format('{:.0f} GB/s is above the peak of the device', r.gbps)
+                        || r.advice
             END AS reason
         FROM rated AS r
     )
