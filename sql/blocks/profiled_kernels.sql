@@ -42,7 +42,7 @@
 --   fp16_tensor_flops  DOUBLE   -      Operations of the tensor cores on float16.
 --   bf16_tensor_flops  DOUBLE   -      Operations of the tensor cores on bfloat16.
 --   fp8_tensor_flops   DOUBLE   -      Operations of the tensor cores on types of 8 bits.
---   dram_bytes         DOUBLE   bytes  Bytes read from and written to device memory; NULL unless both were recorded.
+--   dram_bytes         DOUBLE   bytes  Bytes read from and written to device memory; NULL unless their sum or both were recorded.
 CREATE MACRO profiled_kernels(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

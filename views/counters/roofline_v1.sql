@@ -19,10 +19,10 @@
 --
 -- The view needs these counters. Operations of CUDA cores: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum
 -- (the profiler's metric kineto__cuda_core_flops). Operations of tensor cores: sm__ops_path_tensor_src_<type>.sum of
--- the types fp64, tf32, bf16_dst_fp32, fp16 and fp8, as in profiled_kernels. Bytes: dram__bytes_read.sum and
--- dram__bytes_write.sum. Time: gpu__time_duration.sum. A figure is NULL if one of its counters is missing, but kernels
--- with counters of CUDA cores alone have flops: then tensor_flops is NULL, and kernels that use tensor cores
--- show too few operations. Operations on integers do not count.
+-- the types fp64, tf32, bf16_dst_fp32, fp16 and fp8, as in profiled_kernels. Bytes: dram__bytes.sum, or
+-- dram__bytes_read.sum and dram__bytes_write.sum. Time: gpu__time_duration.sum. A figure is NULL if one of its
+-- counters is missing, but kernels with counters of CUDA cores alone have flops: then tensor_flops is NULL, and kernels
+-- that use tensor cores show too few operations. Operations on integers do not count.
 --
 -- The peaks come from known_gpus, by the name of the device. They are those without sparsity, so kernels that multiply
 -- with sparsity may have an achieved_pct above 100. For another device, or for peaks that you have
