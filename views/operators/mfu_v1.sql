@@ -84,6 +84,8 @@ CREATE MACRO mfu_v1(
         WHERE coalesce(w.device_total_ns > 0, TRUE)
     ),
 
+    profiled AS MATERIALIZED (FROM profiled_kernels(run, worker, span)),
+
     counted AS MATERIALIZED (
         SELECT
             first_id(t.names, k.run, k.worker, k.span) + k.launch_id AS id,
@@ -97,7 +99,7 @@ CREATE MACRO mfu_v1(
             k.fp16_tensor_flops,
             k.bf16_tensor_flops,
             k.fp8_tensor_flops
-        FROM profiled_kernels(run, worker, span) AS k
+        FROM profiled AS k
         INNER JOIN host_events AS h
             ON
                 k.run = h.run AND k.worker = h.worker AND k.span = h.span
@@ -123,6 +125,13 @@ CREATE MACRO mfu_v1(
             (d.kind = 'compute' OR d.category = 'cuda_profiler_range')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY d.run, d.worker, d.span
+    ),
+
+    -- Kernels whose launch is not known may be of any step.
+    unplaced AS (
+        SELECT DISTINCT k.run, k.worker, k.span
+        FROM profiled AS k
+        WHERE k.launch_id IS NULL
     ),
 
     on_tensor_cores AS (
@@ -175,6 +184,7 @@ CREATE MACRO mfu_v1(
             u.devices,
             f.run IS NOT NULL AS has_tf32,
             s.run IS NOT NULL AS has_shapes,
+            q.run IS NOT NULL AS has_unplaced,
             coalesce(c.is_capture, FALSE) AS is_capture,
             x.run IS NOT NULL AND coalesce(t.source = 'kineto', FALSE)
             AND t.schema_version IS NULL AS is_foreign
@@ -188,6 +198,7 @@ CREATE MACRO mfu_v1(
         LEFT JOIN used AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN tf32 AS f ON t.run = f.run AND t.worker = f.worker AND t.span = f.span
         LEFT JOIN shaped AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
+        LEFT JOIN unplaced AS q ON t.run = q.run AND t.worker = q.worker AND t.span = q.span
         LEFT JOIN unrecorded_work(run, worker, span) AS c
             ON t.run = c.run AND t.worker = c.worker AND t.span = c.span
         LEFT JOIN unknown_events(run, worker, span) AS x
@@ -312,9 +323,9 @@ CREATE MACRO mfu_v1(
             coalesce(b.unknown_calls, 0) AS unknown_calls,
             b.device_ns,
             b.ideal_ns,
-            h.flops AS hfu_flops,
+            CASE WHEN NOT f.has_unplaced THEN h.flops END AS hfu_flops,
             CASE
-                WHEN h.flops IS NOT NULL
+                WHEN h.flops IS NOT NULL AND NOT f.has_unplaced
                     THEN
                         time_at_peak(h.fp64_flops, coalesce(peak_tflops, c.fp64))
                         + time_at_peak(h.fp32_flops, coalesce(peak_tflops, c.fp32))
