@@ -25,17 +25,29 @@ CREATE MACRO event_steps(
     rel VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    _steps AS MATERIALIZED (
+    -- The names are in order, so their numbers are as well.
+    _traced AS (
         SELECT
             list_position(t.names, trace_key(s.run, s.worker, s.span)) AS trace,
+            s.event_id,
             s.step,
             s.start_ns,
             s.end_ns,
-            s.is_tail,
-            row_number() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns, s.event_id) AS number
+            s.is_tail
         FROM steps AS s
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
+    ),
+
+    _steps AS MATERIALIZED (
+        SELECT
+            t.trace,
+            t.step,
+            t.start_ns,
+            t.end_ns,
+            t.is_tail,
+            row_number() OVER (ORDER BY t.trace, t.start_ns, t.event_id) AS number
+        FROM _traced AS t
     ),
 
     _timeline AS (

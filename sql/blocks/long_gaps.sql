@@ -39,17 +39,19 @@ CREATE MACRO long_gaps(
     ),
 
     _devices AS MATERIALIZED (
-        SELECT
-            w.run,
-            w.worker,
-            w.span,
-            w.device_id,
-            min(w.start_ns) AS first_ns,
-            row_number() OVER () AS device,
-            first_id(any_value(t.names), w.run, w.worker, w.span) AS first_id
-        FROM _work AS w
+        SELECT v.*, first_id(t.names, v.run, v.worker, v.span) AS first_id
+        FROM (
+            SELECT
+                w.run,
+                w.worker,
+                w.span,
+                w.device_id,
+                min(w.start_ns) AS first_ns,
+                row_number() OVER () AS device
+            FROM _work AS w
+            GROUP BY w.run, w.worker, w.span, w.device_id
+        ) AS v
         CROSS JOIN trace_names(run, worker, span) AS t
-        GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 
     _placed AS (

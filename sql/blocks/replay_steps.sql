@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Length of steps in a replay, per scenario.
 -- grain: one row per scenario and step, and one per scenario and trace with the means
--- uses: first_id, is_wanted, replay_jumps, replay_times, trace_key, trace_names
+-- uses: first_id, is_wanted, replay_jumps, replay_times, trace_names
 --
 -- The work of a step is done when its thread has reached the end of the step, when all work that was launched in
 -- it has ended, and when the work of the steps before is done. Scenario 0 is the recording. The means leave tail
@@ -37,26 +37,27 @@ CREATE MACRO replay_steps(
     WITH
     _recorded_steps AS MATERIALIZED (
         SELECT
-            list_position(t.names, trace_key(s.run, s.worker, s.span)) AS trace,
-            s.run,
-            s.worker,
-            s.span,
-            s.step,
-            s.start_ns,
-            s.end_ns,
-            (first_id(t.names, s.run, s.worker, s.span) + s.event_id) * 8 AS id,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.event_id
-            ) AS number,
-            lead(s.start_ns) OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.event_id
-            ) IS NULL AS is_last,
-            s.is_tail IS NOT TRUE
-            OR bool_and(s.is_tail IS TRUE) OVER (PARTITION BY s.run, s.worker, s.span)
+            t.trace,
+            t.run,
+            t.worker,
+            t.span,
+            t.step,
+            t.start_ns,
+            t.end_ns,
+            ((t.trace << 40) + t.event_id) * 8 AS id,
+            row_number() OVER (PARTITION BY t.trace ORDER BY t.start_ns, t.event_id) AS number,
+            lead(t.start_ns) OVER (PARTITION BY t.trace ORDER BY t.start_ns, t.event_id) IS NULL
+                AS is_last,
+            t.is_tail IS NOT TRUE OR bool_and(t.is_tail IS TRUE) OVER (PARTITION BY t.trace)
                 AS is_averaged
-        FROM steps AS s
-        CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
+        FROM (
+            SELECT
+                s.*,
+                first_id(t.names, s.run, s.worker, s.span) >> 40 AS trace
+            FROM steps AS s
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
+        ) AS t
     ),
 
     -- The nodes that start and end steps.

@@ -161,7 +161,7 @@ CREATE MACRO serving_windows(
         SELECT
             trace_key(r.run, r.worker, r.span) || chr(0) || concat_ws(chr(0), r.pid, r.tid)
                 AS lane,
-            first_id(t.names, r.run, r.worker, r.span) + r.event_id AS id,
+            r.id,
             r.name,
             r.start_ns,
             coalesce(
@@ -171,13 +171,16 @@ CREATE MACRO serving_windows(
                 e.end_ns,
                 r.end_ns
             ) AS end_ns
-        FROM _replays AS r
+        FROM (
+            SELECT r.*, first_id(t.names, r.run, r.worker, r.span) + r.event_id AS id
+            FROM _replays AS r
+            CROSS JOIN trace_names(run, worker, span) AS t
+        ) AS r
         SEMI JOIN _graphs AS g
             ON
                 r.run = g.run AND r.worker = g.worker AND r.span = g.span
                 AND r.graph = g.graph
         LEFT JOIN _ends AS e ON r.run = e.run AND r.worker = e.worker AND r.span = e.span
-        CROSS JOIN trace_names(run, worker, span) AS t
     ),
 
     _all AS (

@@ -65,18 +65,20 @@ CREATE MACRO idle_time_v1(
     ),
 
     streams AS MATERIALIZED (
-        SELECT
-            w.run,
-            w.worker,
-            w.span,
-            w.device_id,
-            w.stream_id,
-            min(w.start_ns) AS first_ns,
-            row_number() OVER () AS number,
-            first_id(any_value(t.names), w.run, w.worker, w.span) AS first_id
-        FROM work AS w
+        SELECT v.*, first_id(t.names, v.run, v.worker, v.span) AS first_id
+        FROM (
+            SELECT
+                w.run,
+                w.worker,
+                w.span,
+                w.device_id,
+                w.stream_id,
+                min(w.start_ns) AS first_ns,
+                row_number() OVER () AS number
+            FROM work AS w
+            GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
+        ) AS v
         CROSS JOIN trace_names(run, worker, span) AS t
-        GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
     ),
 
     placed AS (

@@ -59,16 +59,19 @@ CREATE MACRO memory_events_v1(
             m.address,
             m.bytes,
             m.time_ns,
-            first_id(t.names, m.run, m.worker, m.span) + m.op_id AS operator_id,
+            m.operator_id,
             lag(m.bytes) OVER of_address AS previous_bytes,
             lead(m.bytes) OVER of_address AS next_bytes,
             lead(m.time_ns) OVER of_address AS next_ns
-        FROM memory_records AS m
-        CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            m.address IS NOT NULL
-            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
-            AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
+        FROM (
+            SELECT m.*, first_id(t.names, m.run, m.worker, m.span) + m.op_id AS operator_id
+            FROM memory_records AS m
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                m.address IS NOT NULL
+                AND is_wanted(m.run, m.worker, m.span, run, worker, span)
+                AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
+        ) AS m
         WINDOW of_address AS (
             PARTITION BY m.run, m.worker, m.span, m.device_type, m.device_id, m.address
             ORDER BY m.time_ns, m.event_id

@@ -41,20 +41,24 @@ CREATE MACRO step_phases_v1(
     -- Steps that start at once have the same place in time, and each a number of its own.
     numbered AS MATERIALIZED (
         SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.step,
-            s.event_id,
-            s.start_ns,
-            s.end_ns,
-            s.is_tail,
-            first_id(t.names, s.run, s.worker, s.span) AS first_id,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns) AS place,
-            row_number() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns) AS number
-        FROM steps AS s
-        CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE s.step IS NOT NULL AND is_wanted(s.run, s.worker, s.span, run, worker, span)
+            n.*,
+            dense_rank() OVER (ORDER BY n.first_id, n.start_ns) AS place,
+            row_number() OVER (ORDER BY n.first_id, n.start_ns) AS number
+        FROM (
+            SELECT
+                s.run,
+                s.worker,
+                s.span,
+                s.step,
+                s.event_id,
+                s.start_ns,
+                s.end_ns,
+                s.is_tail,
+                first_id(t.names, s.run, s.worker, s.span) AS first_id
+            FROM steps AS s
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE s.step IS NOT NULL AND is_wanted(s.run, s.worker, s.span, run, worker, span)
+        ) AS n
     ),
 
     marks AS (
