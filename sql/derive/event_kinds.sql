@@ -155,12 +155,12 @@ CREATE MACRO uses_tensor_cores(name) AS
         WHEN regexp_matches(name, getvariable('names_that_say')['plain']) THEN FALSE
     END;
 
--- Name of a c10::DeviceType, by its number.
+-- Name of a c10::DeviceType, by its number; NULL for a number that is none.
 CREATE MACRO device_type(number) AS
     [
         'cpu', 'cuda', 'mkldnn', 'opengl', 'opencl', 'ideep', 'hip', 'fpga', 'maia', 'xla', 'vulkan',
         'metal', 'xpu', 'mps', 'meta', 'hpu', 've', 'lazy', 'ipu', 'mtia', 'privateuseone'
-    ][number + 1];
+    ][greatest(number, -1)::BIGINT + 1];
 
 -- Whether a text is a whole number as JSON writes it.
 CREATE MACRO is_whole_number(text) AS

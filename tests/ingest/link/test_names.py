@@ -199,11 +199,12 @@ def test_counters_of_tensor_cores_count_before_names(
 
 def test_device_types(ingest_events: IngestEvents) -> None:
     events = []
-    for number in range(len(DEVICE_TYPES)):
-        event = memory(number)
+    numbers = [*range(len(DEVICE_TYPES)), -2, -1, len(DEVICE_TYPES), 2**31 - 1, 2**31]
+    for number in numbers:
+        event = memory(5)
         event["args"] = {**event["args"], "Device Type": number}
         events.append(event)
     rows = ingest_events(events).rows(
         "SELECT t.device_type FROM memory_records AS t ORDER BY t.event_id"
     )
-    assert [name for (name,) in rows] == DEVICE_TYPES
+    assert [name for (name,) in rows] == [*DEVICE_TYPES, *(5 * [None])]
