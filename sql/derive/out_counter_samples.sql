@@ -30,7 +30,9 @@ SELECT
     s.value,
     CASE
         WHEN coalesce(r.is_whole, c.args IS NULL) THEN c.raw
-        ELSE '{"args":' || c.args::VARCHAR || coalesce(',' || substr(c.raw::VARCHAR, 2), '}')
+        ELSE
+            '{"args":' || c.args::VARCHAR
+            || coalesce(',' || substr(nullif(c.raw::VARCHAR, '{}'), 2), '}')
     END AS raw
 FROM raw_counter AS c
 LEFT JOIN series AS s ON c.event_id = s.event_id

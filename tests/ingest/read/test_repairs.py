@@ -183,6 +183,17 @@ def test_a_key_twice(tmp_path: Path) -> None:
     assert (len(found.events), found.reasons) == (3, {"duplicate_keys": 2})
 
 
+def test_a_key_twice_in_a_counter(tmp_path: Path) -> None:
+    """Nothing is left of its fields but the arguments: one of them is no number."""
+    fields = b'"ph": "C", "name": "a", "pid": 1, "ts": 5, "args": {"x": "s"}}'
+    found = whole(tmp_path, trace(b'{"name": "a", ' + fields))
+    assert isinstance(found, Whole)
+    assert (found.events, found.reasons) == (
+        [canonical("{" + fields.decode())],
+        {"duplicate_keys": 1},
+    )
+
+
 @pytest.mark.parametrize("case", SOUND)
 def test_sound(ingested: Ingested, case: str) -> None:
     assert ingested[case] == kept(TWO, SOUND[case], ONE)
