@@ -38,8 +38,16 @@ INNER JOIN threads AS t
         AND h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid
 UNION ALL
 SELECT
-    m.rowid, m.event_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns,
-    0::TINYINT, 0::TINYINT, 1::TINYINT, 0::UBIGINT
+    m.rowid,
+    m.event_id,
+    t.thread,
+    -- Without a time it comes before all others of its thread, where nothing is open.
+    coalesce(m.ts_ns, -(1::BIGINT << 62)) AS start_ns,
+    start_ns AS end_ns,
+    0::TINYINT,
+    0::TINYINT,
+    1::TINYINT,
+    0::UBIGINT
 FROM raw_memory AS m
 INNER JOIN threads AS t
     ON

@@ -177,6 +177,16 @@ def test_operators_of_memory_records(drawn: Ingested) -> None:
     assert drawn_rows(drawn, "op_id", "memory_records") == [(op,) for op in operators]
 
 
+def test_a_memory_record_without_a_time_has_no_operator(ingest_events: IngestEvents) -> None:
+    """Nor does it change what is around others of its thread. It may be first, last, or one of many."""
+    untimed = {key: value for key, value in memory(0).items() if key != "ts"}
+    given = [untimed, host("cpu_op", "a", 0, 10), untimed, memory(5), host("cpu_op", "b", 20, 30)]
+    trace = ingest_events([*given, untimed, untimed | {"ts": "NaN"}, untimed | {"ts": 1e30}])
+    assert trace.rows(
+        "SELECT t.event_id, t.time_ns, t.op_id FROM memory_records AS t ORDER BY t.event_id"
+    ) == [(n, 5000 if n == 3 else None, 1 if n == 3 else None) for n in (0, 2, 3, 5, 6, 7)]
+
+
 def test_operators_of_memory_records_where_nothing_but_operators_encloses(
     ingest_events: IngestEvents,
 ) -> None:
