@@ -18,6 +18,11 @@ READ_BYTES = 1 << 18
 #: Maximum number of decompressed bytes per chunk.
 OUT_BYTES = 1 << 20
 
+#: What the error of a zstd window of more than 128 MiB contains: each file that is read would need so much memory.
+_TOO_LARGE = "Frame requires too much memory"
+_LARGE_WINDOW = "compressed with zstd --long, with a window of more than 128 MiB"
+_WITH_WINDOW = "decompress it first: zstd -d --long=31"
+
 
 class CutError(Exception):
     """Compressed data ends early, is damaged, or something else follows it. All data before that was yielded first.
@@ -26,13 +31,17 @@ class CutError(Exception):
         stored_byte: Position in the stored file where the damage begins.
         reason: What is wrong there, such as 'the gzip data ends early'.
         after: Number of stored bytes after compressed data that is whole.
+        remedy: What to do, if the file need not be copied again.
     """
 
-    def __init__(self, stored_byte: int, reason: str, after: int = 0) -> None:
+    def __init__(
+        self, stored_byte: int, reason: str, after: int = 0, remedy: str | None = None
+    ) -> None:
         super().__init__(f"{reason}, at byte {stored_byte}")
         self.stored_byte = stored_byte
         self.reason = reason
         self.after = after
+        self.remedy = remedy
 
 
 class _Decompressor(Protocol):
@@ -107,6 +116,8 @@ def decompress(
                 while rest := file.read(READ_BYTES):
                     on_stored(rest)
                 at = yield from _up_to_damage(reopen, found, before, given)
+                if _TOO_LARGE in str(error):
+                    raise CutError(at, _LARGE_WINDOW, remedy=_WITH_WINDOW) from None
                 raise CutError(at, f"damaged {found.name} data ({error})") from None
             before += len(chunk)
             chunk = file.read(READ_BYTES)

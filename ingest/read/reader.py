@@ -130,7 +130,8 @@ class TraceReader:
         if start == _BARE and is_list_of_events(text):
             return text.take(text.buffer.index(_BARE) + 1).lstrip()
         if text.cut and not text.cut.after:
-            raise RefusedError(f"{text.cut}; too little is left to read: copy the file again")
+            remedy = text.cut.remedy or "too little is left to read: copy the file again"
+            raise RefusedError(f"{text.cut}; {remedy}")
         raise RefusedError(f"not a Kineto trace: {describe_file(bytes(text.buffer))}")
 
     def _finish(self, head: bytes, text: TextBuffer, ended: bool) -> None:

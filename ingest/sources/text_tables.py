@@ -62,7 +62,7 @@ def local_copy(file: File, folder: Path) -> Path:
             for part in decompress(lambda: file.open("rb"), lambda _: None):
                 copy.write(part)
     except CutError as error:
-        raise RefusedError(f"{error}: copy it again") from None
+        raise RefusedError(f"{error}: {error.remedy or 'copy it again'}") from None
     return path
 
 

@@ -177,6 +177,16 @@ def test_a_read_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert read(zipped) == (TRICKY, METADATA), f"reads of {size} bytes, compressed"
 
 
+def zstd_frame(window_log: int, text: bytes) -> bytes:
+    """A frame with a window of that size, and a single block that is not compressed."""
+    header = b"\x28\xb5\x2f\xfd\0" + bytes([window_log - 10 << 3])
+    return header + (len(text) << 3 | 1).to_bytes(3, "little") + text
+
+
+def test_a_zstd_window_of_128_mib_is_read(tmp_path: Path) -> None:
+    assert reads(tmp_path / "trace.json", zstd_frame(27, trace(SIMPLE))) == (SIMPLE, {})
+
+
 def test_gzip_is_told_by_its_first_bytes_not_by_the_name(tmp_path: Path) -> None:
     text = trace(SIMPLE)
     assert reads(tmp_path / "plain.json.gz", text) == (SIMPLE, {})
@@ -423,6 +433,12 @@ ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the c
             "damaged gzip data (Error -1 Invalid deflate block found), at byte 10; "
             "too little is left to read: copy the file again",
             id="gzip damaged before the events",
+        ),
+        pytest.param(
+            zstd_frame(28, trace(SIMPLE)),
+            "compressed with zstd --long, with a window of more than 128 MiB, at byte 5; "
+            "decompress it first: zstd -d --long=31",
+            id="zstd with a large window",
         ),
     ],
 )
