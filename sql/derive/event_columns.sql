@@ -58,7 +58,7 @@ timed AS (
             CASE
                 WHEN NOT is_duration(t.f.dur) THEN NULL
                 WHEN t.dur_kind IN ('DOUBLE', 'UBIGINT', 'BIGINT')
-                    THEN duration_nanoseconds(t.text, t.f.dur)
+                    THEN rounded_duration(t.text, t.ts_text, t.f.ts, ts_ns, t.f.dur)
                 WHEN t.dur_kind = 'VARCHAR'
                     THEN nanoseconds(trim(json_extract_string(t.text, '$.dur')))
             END,

@@ -205,6 +205,23 @@ CREATE MACRO duration_nanoseconds(event_text, dur) AS
             )
     END;
 
+-- The duration of an event from its rounded start to its rounded end. If a program writes picoseconds, an event
+-- and one that encloses it may end at the same time. With rounded durations they would not.
+CREATE MACRO rounded_duration(event_text, ts_text, ts, ts_ns, dur) AS
+    CASE
+        WHEN
+            dur > 0 AND regexp_matches(ts_text, '\.\d{3}\d*[1-9]') AND try_cast(ts_text AS DOUBLE) = ts
+            THEN
+                coalesce(
+                    (
+                        try_cast(ts_text AS DECIMAL(28, 9)) * 1000 - ts_ns
+                        + try_cast(dur * 1000 AS DECIMAL(28, 6))
+                    )::BIGINT,
+                    duration_nanoseconds(event_text, dur)
+                )
+        ELSE duration_nanoseconds(event_text, dur)
+    END;
+
 -- The time of an event from its text. `ts` was converted to a double, which keeps microseconds but not
 -- always nanoseconds. The text after the first "ts": is the field, unless an argument or a name contains the
 -- same characters. In that case it differs from the double, and all places are tried.

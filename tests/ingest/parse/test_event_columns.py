@@ -52,6 +52,32 @@ TIMES = [
         "host_events",
         {"start_ns": BASE_NS + 5_123, "duration_ns": 1_000},
     ),
+    # From 5000.4 to 15000.8 ns, and within it from 8000.7 to 15000.8: both end at 15001.
+    case(
+        "an end that is rounded",
+        op(ts=Decimal("5.0004"), dur=Decimal("10.0004")),
+        "host_events",
+        {"start_ns": BASE_NS + 5_000, "duration_ns": 10_001},
+    ),
+    case(
+        "the same end",
+        op(ts=Decimal("8.0007"), dur=Decimal("7.0001")),
+        "host_events",
+        {"start_ns": BASE_NS + 8_001, "duration_ns": 7_000},
+    ),
+    # From 5000.5, which is rounded up, to 5000.6.
+    case(
+        "shorter than it takes to round",
+        op(ts=Decimal("5.0005"), dur=Decimal("0.0001")),
+        "host_events",
+        {"start_ns": BASE_NS + 5_001, "duration_ns": 0},
+    ),
+    case(
+        "sixteen digits and an end that is rounded",
+        op(ts=Decimal("1712199514123.0004"), dur=Decimal("10.0004")),
+        "host_events",
+        {"start_ns": BASE_NS + 1_712_199_514_123_000, "duration_ns": 10_001},
+    ),
     case(
         "sixteen digits",
         op(ts=Decimal("7100544000123.457")),
