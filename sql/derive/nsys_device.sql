@@ -119,7 +119,7 @@ SELECT
     coalesce(nsys_device(e.device), -1)::VARCHAR AS pid,
     coalesce(nsys_stream(e.stream), -1)::VARCHAR AS tid,
     e.ts_ns,
-    coalesce(greatest(e.end_ns - e.ts_ns, 0), 0) AS dur_ns,
+    coalesce(e.end_ns - e.ts_ns, 0) AS dur_ns,
     nsys_device(e.device) AS device_id,
     e.context_id,
     nsys_stream(e.stream) AS stream_id,

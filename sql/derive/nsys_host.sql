@@ -47,8 +47,8 @@ SELECT
     nsys_pid(t.thread) AS pid,
     nsys_tid(t.thread) AS tid,
     t.ts_ns,
-    -- NULL for a range that was open when the recording stopped.
-    CASE WHEN t.end_ns < t.ts_ns THEN 0 ELSE t.end_ns - t.ts_ns END AS dur_ns,
+    -- NULL for a range that was open when the recording stopped; below 0 if the row ends before it starts.
+    t.end_ns - t.ts_ns AS dur_ns,
     CASE WHEN t.rank IN (1, 2) AND t.number > 0 THEN t.number END AS correlation_id,
     try_cast(nullif(t.o.sequence, '') AS BIGINT) AS sequence_number,
     try_cast(nullif(t.o.op, '') AS BIGINT) AS record_function_id,

@@ -90,6 +90,7 @@ class _Process:
         self.bytes_read = 0
         self.events = 0
         self._damaged: Counter[str] = Counter()
+        self._negative = 0
         if isinstance(export, SqliteExport):
             export.on_rows = self._count
 
@@ -159,6 +160,7 @@ class _Process:
             overheads="PROFILER_OVERHEAD",
             cuda_overheads="CUPTI_ACTIVITY_KIND_OVERHEAD",
         )
+        self._end_at_start("host")
         # An update reads the whole table into memory: it runs where there is something to update.
         if con.execute("FROM raw_host AS h SELECT 1 WHERE h.dur_ns IS NULL LIMIT 1").fetchall():
             con.execute(query("nsys_open_ranges"))
@@ -173,6 +175,7 @@ class _Process:
             syncs="CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
             graphs="CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
         )
+        self._end_at_start("device")
         self._insert("memory", records="CUDA_GPU_MEMORY_USAGE_EVENTS")
         self._insert("flow")
         self._insert(
@@ -183,6 +186,7 @@ class _Process:
             switches="SCHED_EVENTS",
         )
         self._insert("other")
+        self._end_at_start("other")
 
     def _insert(self, kind: str, **tables: str) -> None:
         """Append the rows of one kind, numbered after those that are there."""
@@ -205,6 +209,15 @@ class _Process:
         for category, count in found:
             self._damaged[_TABLES_OF[category]] += count
         return sum(count for _, count in found)
+
+    def _end_at_start(self, kind: str) -> None:
+        """Give the rows that end before they start a duration of 0, and count them."""
+        [(count,)] = self._con.execute(
+            f"SELECT count(*) FROM raw_{kind} AS r WHERE r.dur_ns < 0"
+        ).fetchall()
+        if count:
+            self._con.execute(f"UPDATE raw_{kind} SET dur_ns = 0 WHERE dur_ns < 0")
+            self._negative += count
 
     def _insert_in_slices(self, kind: str, **tables: str) -> None:
         """Append the rows of a kind of which there are many, in the order of time."""
@@ -302,6 +315,8 @@ class _Process:
                 for table in TABLES
                 if (count := self._damaged[table])
             ]
+        if self._negative:
+            reasons["negative_durations"] = self._negative
         if start is None:
             reasons["no_epoch"] = 1
         else:

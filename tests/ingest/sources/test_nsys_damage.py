@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.nsys_exports import thread, tiny, write_parquet, write_sqlite
+from tests.nsys_exports import EPOCH, thread, tiny, write_parquet, write_sqlite
 
 NOT_A_TRACE = {
     "empty": (b"", "not a Kineto trace: the file is empty"),
@@ -234,6 +234,34 @@ def test_rows_without_a_time_are_left_out_and_counted(tmp_path: Path, form: str)
         "COMPOSITE_EVENTS: 2 damaged rows",
         "SCHED_EVENTS: 2 damaged rows",
     ]
+
+
+def test_an_end_before_the_start_is_counted(tmp_path: Path) -> None:
+    """Of a kernel, a call, a range of one thread and one of two threads."""
+    tables = dict(tiny())
+    for name, more in {
+        "CUPTI_ACTIVITY_KIND_KERNEL": {},
+        "CUPTI_ACTIVITY_KIND_RUNTIME": {},
+        "NVTX_EVENTS": {"eventType": 59},
+        "NVTX_EVENTS ": {"eventType": 60, "endGlobalTid": thread(7, 8)},
+    }.items():
+        rows = tables[name.strip()]
+        tables[name.strip()] = [*rows, {**rows[0], **more, "start": 777_000, "end": 776_000}]
+    [result] = tracewh.ingest([write_sqlite(tmp_path / "a.sqlite", tables)], tmp_path / "warehouse")
+    assert (result.status, result.skipped_events) == ("ingested", 0)
+    assert result.repairs == {"negative_durations": 4}
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        found = [
+            opened.sql(
+                f"SELECT e.duration_ns FROM {table} AS e WHERE e.{start} = {EPOCH + 777_000}"
+            ).fetchall()
+            for table, start in (
+                ("host_events", "start_ns"),
+                ("device_events", "start_ns"),
+                ("other_events", "time_ns"),
+            )
+        ]
+    assert found == [[(0,), (0,)], [(0,)], [(0,)]]
 
 
 def test_numbers_beyond_their_column_are_missing(tmp_path: Path) -> None:
