@@ -181,7 +181,7 @@ def _reader(
 
 def _facts(trace: _Trace, reader: TraceReader | Contents, unpadded: bool) -> dict[str, Any]:
     """The columns of `traces` that do not come from events or metadata, and what their computation needs."""
-    named = re.search(r"rank[-_ ]?(\d+)", trace.source.trace_name)
+    named = re.search(r"rank[-_ ]?(\d+)", trace.source.trace_name, re.IGNORECASE)
     return {
         "source_path": str(trace.source.path),
         "source_bytes": trace.stat.st_size,

@@ -105,6 +105,7 @@ def test_facts_of_a_trace(ingest_events: IngestEvents) -> None:
         ("rank-34.Jul_15.1074.pt.trace.json", {}, 34),
         ("rank0.pt.trace.json", {}, 0),
         ("model_rank_12.json", {}, 12),
+        ("RANK3.json", {}, 3),
         ("rank5.json", {"distributedInfo": {"rank": 0}}, 0),
         ("rank5.json", {"distributedInfo": {"rank": "6"}}, 6),
         ("rank5.json", {"distributedInfo": {"backend": "nccl"}}, 5),
