@@ -13,7 +13,8 @@
 --     compiled_ns           The compiled reader leaves longer durations to the full parse.
 --     decimal               From here on, DuckDB may write a number in another way than the file.
 --     arguments             Smallest and largest value that a column holds. Files write values outside of
---                           this range for 'none': the column is NULL and the value stays in args.
+--                           this range for 'none': the column is NULL and the value stays in args. More bytes
+--                           than a petabyte are damaged, and their sums would not fit 64 bits.
 CREATE MACRO event_bounds() AS {
     'time_us': 4e15,
     'duration_us': 1e15,
@@ -25,7 +26,10 @@ CREATE MACRO event_bounds() AS {
         'correlation_id': [1, 9223372036854775807],
         'sequence_number': [0, 9223372036854775807],
         'stream_id': [0, 4294967294],
-        'device_id': [0, 2147483647]
+        'device_id': [0, 2147483647],
+        'bytes': [-1125899906842624, 1125899906842624],
+        'total_allocated_bytes': [-1125899906842624, 1125899906842624],
+        'total_reserved_bytes': [-1125899906842624, 1125899906842624]
     }
 };
 

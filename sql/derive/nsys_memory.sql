@@ -18,7 +18,8 @@ SELECT
     nsys_time(r.start) AS ts_ns,
     CASE WHEN r."memKind" IN (0, 1) THEN NULL ELSE nsys_device(r."deviceId") END AS device_id,
     r.address,
-    CASE WHEN r."memoryOperationType" = 1 THEN -r.bytes ELSE r.bytes END AS bytes,
+    CASE WHEN r."memoryOperationType" = 1 THEN -1 ELSE 1 END
+    * bounded(r.bytes, 0, event_bounds().arguments.bytes[2]) AS bytes,
     -- The number of c10::DeviceType: 0 is the CPU, 1 is CUDA.
     (
         '{"Device Type":' || CASE WHEN r."memKind" IN (0, 1) THEN 0 ELSE 1 END || ',"memory kind":"'

@@ -115,7 +115,7 @@ CREATE MACRO memory_at_peak_v1(
             ON
                 r.run = p.run AND r.worker = p.worker AND r.span = p.span
                 AND r.device = p.device
-        WHERE r.address IS NOT NULL
+        WHERE r.address IS NOT NULL AND r.bytes IS NOT NULL
     ),
 
     -- Sorted before the window, not by it: then the window needs no memory.

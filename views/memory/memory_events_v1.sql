@@ -68,7 +68,7 @@ CREATE MACRO memory_events_v1(
             FROM memory_records AS m
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
-                m.address IS NOT NULL
+                m.address IS NOT NULL AND m.bytes IS NOT NULL
                 AND is_wanted(m.run, m.worker, m.span, run, worker, span)
                 AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
         ) AS m

@@ -459,11 +459,15 @@ def test_odd_categories(category: str) -> None:
         ("sequence_number", HOST),
         ("stream_id", DEVICE),
         ("device_id", DEVICE),
+        ("bytes", DEVICE),
+        ("bytes", MEMORY),
+        ("total_allocated_bytes", MEMORY),
+        ("total_reserved_bytes", MEMORY),
     ],
 )
 def test_both_parses_have_the_same_bounds_of_arguments(column: str, event: dict[str, Any]) -> None:
     """What is beyond stays in args."""
-    kind = "host" if event is HOST else "device"
+    kind = "memory" if event is MEMORY else "host" if event is HOST else "device"
     [key] = [c.keys[0] for c in layout().kinds[kind] if c.name == column]
     least, most = layout().argument_bounds[column]
     values = [bound + change for bound in (least, most) for change in (-1, 0, 1)]
@@ -482,6 +486,9 @@ def test_every_bound_of_an_argument_is_tested() -> None:
         "sequence_number",
         "stream_id",
         "device_id",
+        "bytes",
+        "total_allocated_bytes",
+        "total_reserved_bytes",
     }
 
 

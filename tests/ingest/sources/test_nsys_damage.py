@@ -272,6 +272,11 @@ def test_numbers_beyond_their_column_are_missing(tmp_path: Path) -> None:
         **tiny(),
         "CUPTI_ACTIVITY_KIND_KERNEL": [{**kernel, **size, "registersPerThread": 2**40}],
         "TARGET_INFO_SESSION_START_TIME": [{"utcEpochNs": 2**63 - 1}],
+        "CUDA_GPU_MEMORY_USAGE_EVENTS": [
+            {**record, "bytes": size}
+            for record in tiny()["CUDA_GPU_MEMORY_USAGE_EVENTS"]
+            for size in (2**50, 2**50 + 1, 2**63)
+        ],
     }
     [result] = tracewh.ingest(
         [write_parquet(tmp_path / "bad_pqtdir", tables)], tmp_path / "warehouse"
@@ -282,6 +287,9 @@ def test_numbers_beyond_their_column_are_missing(tmp_path: Path) -> None:
             "SELECT d.start_ns, d.registers_per_thread, d.shared_memory_bytes, d.context_id"
             " FROM device_events AS d WHERE d.category = 'kernel'"
         ).fetchall() == [(40_000, None, None, -1)]
+        assert opened.sql(
+            "SELECT m.bytes FROM memory_records AS m ORDER BY m.bytes"
+        ).fetchall() == [(-(2**50),), (2**50,), *(4 * [(None,)])]
 
 
 @pytest.mark.parametrize("repeated", [{"id": 1, "value": "z"}, {"id": 2, "value": "z"}])
