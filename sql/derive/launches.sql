@@ -28,16 +28,27 @@ INNER JOIN host_links AS o ON l.launch_id = o.event_id;
 
 -- The operators of device events that no call launched.
 CREATE TABLE external_launchers AS
-SELECT d.event_id, min(h.event_id) AS op_id
-FROM (
-    SELECT r.event_id, r.external_id
-    FROM raw_device AS r ANTI JOIN launched AS l ON r.event_id = l.event_id
-) AS d
-INNER JOIN raw_host AS h
-    ON
-        trace_of(d.event_id) = trace_of(h.event_id) AND d.external_id = h.external_id
-        AND is_op_category(h.category)
-GROUP BY d.event_id;
+WITH
+unlaunched AS MATERIALIZED (
+    SELECT trace_of(r.event_id) AS trace, r.event_id, r.external_id
+    FROM raw_device AS r
+    ANTI JOIN launched AS l ON r.event_id = l.event_id
+    WHERE r.external_id IS NOT NULL
+),
+
+named AS (
+    SELECT u.trace, u.external_id, min(h.event_id) AS op_id
+    FROM (SELECT DISTINCT n.trace, n.external_id FROM unlaunched AS n) AS u
+    INNER JOIN raw_host AS h
+        ON
+            u.trace = trace_of(h.event_id) AND u.external_id = h.external_id
+            AND is_op_category(h.category)
+    GROUP BY u.trace, u.external_id
+)
+
+SELECT u.event_id, n.op_id
+FROM unlaunched AS u
+INNER JOIN named AS n ON u.trace = n.trace AND u.external_id = n.external_id;
 
 -- The operators that the source names itself.
 CREATE TABLE named_callers AS

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.ingest.conftest import Ingested, IngestEvents, call, device, flow, host, memory
+from tracewh.ingest.link import create_link_macros
+from tracewh.ingest.parse import create_raw_tables
+from tracewh.sql_files import derive
 
 # Thread 1, in microseconds. F is a Python frame, the rest as named; event numbers in front.
 #
@@ -366,3 +371,32 @@ def test_who_launched_a_kernel_that_says_nothing(ingest_events: IngestEvents) ->
         ("c10d::alltoall_", "memcpy", None),
         (None, "compute", None),
     ]
+
+
+def test_one_id_for_all_calls_and_kernels_takes_no_time_for_each_pair() -> None:
+    """20,000 calls and as many kernels: 400 million pairs take more than 10 s of the CPU."""
+    calls = 20_000
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        create_link_macros(con)
+        # Of the kernels half have the correlation of the calls, and half the id of the operators alone.
+        con.execute(
+            "INSERT INTO raw_host BY NAME SELECT r.i AS event_id, 1 AS correlation_id, 1 AS external_id,"
+            " 10 * r.i AS ts_ns, ['cuda_runtime', 'cpu_op'][r.i // $n + 1] AS category"
+            " FROM range(2 * $n) AS r(i)",
+            {"n": calls},
+        )
+        con.execute(
+            "INSERT INTO raw_device BY NAME SELECT 2 * $n + r.i AS event_id, 10 * r.i + 5 AS ts_ns,"
+            " r.i % 2 AS correlation_id, 1 AS external_id, 'kernel' AS category FROM range($n) AS r(i)",
+            {"n": calls},
+        )
+        con.execute("CREATE TABLE host_links AS SELECT h.event_id, 7 AS op_id FROM raw_host AS h")
+        started = time.process_time()
+        derive(con, "launched")
+        derive(con, "launches")
+        assert time.process_time() - started < 5
+        assert con.execute(
+            "SELECT l.event_id % 2, min(l.event_id - l.launch_id), max(l.event_id - l.launch_id),"
+            " min(l.op_id), max(l.op_id) FROM device_links AS l GROUP BY 1 ORDER BY 1"
+        ).fetchall() == [(0, None, None, calls, calls), (1, 2 * calls, 2 * calls, 7, 7)]
