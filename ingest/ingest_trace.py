@@ -163,7 +163,8 @@ def _ingest(
             database.expect(host_events * HOST_EVENT_BYTES)
             if writing:
                 at_once = _statements_at_once(con)
-                write_traces(con, writing, databases.session.running, at_once)
+                is_batch = len(traces) > 1
+                write_traces(con, writing, databases.session.running, at_once, is_batch)
             return {each.number: _result(traces[each.number], each) for each in writing}
     return _ingest(databases, traces, on_bytes, on_events, unpadded=True)
 

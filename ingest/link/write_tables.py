@@ -134,15 +134,18 @@ def write_traces(
     traces: Sequence[Writing],
     running: Running,
     at_once: int,
+    is_batch: bool = False,
 ) -> None:
     """Link the rows of traces, and write all of their tables.
 
     Args:
         con: Connection to the database with the raw tables and the macros of `create_link_macros`. It has one
-            thread if there are several traces.
-        traces: The traces, one or several. The database may have rows of others, which are not written.
+            thread for a batch.
+        traces: The traces, one or several.
         running: See `run_tasks`.
         at_once: Maximum number of statements that run at the same time.
+        is_batch: Whether the database has the rows of several traces. Those of traces that are not given are not
+            written.
     """
     _create_base_times(con, traces)
     # These return the relation with the rows of a table. The rows of all others are those of one query.
@@ -161,7 +164,7 @@ def write_traces(
     empty = {table for _, tables in missing for table in tables}
     if not any(device_properties(trace.metadata) for trace in traces):
         empty.add("devices")
-    output = _Output(traces)
+    output = _Output(traces, is_batch)
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
         if name in empty:
@@ -203,10 +206,11 @@ class _Output:
 
     Args:
         traces: The traces.
+        is_batch: See `write_traces`.
     """
 
-    def __init__(self, traces: Sequence[Writing]) -> None:
-        self._traces = traces
+    def __init__(self, traces: Sequence[Writing], is_batch: bool) -> None:
+        self._traces, self._is_batch = traces, is_batch
 
     def write(self, con: duckdb.DuckDBPyConnection, table: Table, rows: str) -> None:
         """Write the rows of a table, which are in the order of the file.
@@ -217,12 +221,11 @@ class _Output:
         known = {column.name for column in table.columns}
         if table.name in NARROW:
             known = {name for name, *_ in con.execute(f"DESCRIBE FROM {rows} AS t").fetchall()}
-        several = len(self._traces) > 1
         columns = [
-            f"{_value(column, several) if column.name in known else 'NULL'}::{column.type} AS {column.name}"
+            f"{_value(column, self._is_batch) if column.name in known else 'NULL'}::{column.type} AS {column.name}"
             for column in table.columns
         ]
-        if not several:
+        if not self._is_batch:
             path = self._traces[0].folder / f"{table.name}.parquet"
             write_parquet(con, f"SELECT {', '.join(columns)} FROM {rows} AS t", path, LEVEL)
             return
@@ -257,12 +260,12 @@ class _Output:
                 path.write_bytes(_EMPTY[table.name])
 
 
-def _value(column: Column, several: bool) -> str:
-    """SQL for the value of a column. If there are several traces, event ids become positions in their file."""
+def _value(column: Column, is_batch: bool) -> str:
+    """SQL for the value of a column. In a batch event ids become positions in their file."""
     value = f"t.{column.name}"
-    if several and column.name in EVENTS:
+    if is_batch and column.name in EVENTS:
         return f"position_of({value})"
-    if several and column.name in EVENT_LISTS:
+    if is_batch and column.name in EVENT_LISTS:
         return f"list_transform({value}, LAMBDA id: position_of(id))"
     return value
 

@@ -215,6 +215,28 @@ def test_a_bad_trace_harms_no_other(tmp_path: Path, together: list[list[str]]) -
         assert rows(tmp_path / "batch", name) == rows(tmp_path / "alone", name)
 
 
+@pytest.mark.parametrize("first", ["good", "sound"])
+@pytest.mark.parametrize("other", ["bad", "merged", "unpadded"])
+def test_the_only_trace_that_is_left_of_a_batch(tmp_path: Path, other: str, first: str) -> None:
+    """It has its own events alone, numbered from 0, wherever it stands among the files."""
+    times = [call(1_700_000_000_000_000 + at, 1, "cpu_op", "a") for at in (1, 2)]
+    texts = {
+        "bad": '{"nodes": []}',
+        "merged": json.dumps({"traceEvents": [*MATMUL, MATMUL[0] | {"pid": 2}]}),
+        "unpadded": json.dumps({"traceEvents": times})
+        .replace("001,", "001.5,")
+        .replace("002,", "002.250,"),
+    }
+    good = write(tmp_path / "run", first, json.dumps({"traceEvents": MATMUL}))
+    bad = write(tmp_path / "run", "other", texts[other])
+    [alone] = ingest([good], tmp_path / "alone")
+    found = {each.source: each for each in ingest([good, bad], tmp_path / "batch", jobs=1)}
+    assert (found[good].status, found[good].events) == ("ingested", alone.events)
+    for name in tables():
+        of_good = [row for row in rows(tmp_path / "batch", name) if first in row]
+        assert of_good == rows(tmp_path / "alone", name), name
+
+
 def test_an_error_of_a_batch_is_not_one_of_its_traces(
     tmp_path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
