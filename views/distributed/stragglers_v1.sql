@@ -13,8 +13,9 @@
 --
 -- The view looks at collectives in which every rank waits for the last one (all_reduce, all_gather,
 -- reduce_scatter, all_to_all, barrier). The last worker to arrive is the one with the shortest row. Its
--- lateness is the difference to the longest row of the same collective, which is the time from the first
--- arrival to the last. Only durations are compared, so clocks need not be aligned.
+-- lateness is the difference to the longest row of another worker in the same collective, which is the time from
+-- the first arrival of these to its own. Devices of one worker may wait for each other, but a worker does not wait for
+-- itself. Only durations are compared, so clocks need not be aligned.
 --
 -- Being last by microseconds in a few collectives is chance. A worker with most of the lateness over all
 -- steps has less power, more work or slower links than the others.
@@ -42,21 +43,23 @@ CREATE MACRO stragglers_v1(
             max(CASE WHEN m.is_last THEN m.step END) OVER (PARTITION BY m.match_id) AS step,
             m.duration_ns,
             m.transfer_ns,
-            m.longest_ns,
+            max(m.duration_ns) FILTER (WHERE m.worker <> m.last_worker)
+                OVER (PARTITION BY m.match_id) AS waited_ns,
             m.last_worker,
             m.is_last
         FROM matched_collectives(run, NULL, span) AS m
-        WHERE m.last_worker IS NOT NULL AND m.longest_ns > m.transfer_ns
+        WHERE m.last_worker IS NOT NULL AND (m.is_last OR m.worker <> m.last_worker)
     ),
 
     -- Each row counts for its step and for the whole recording.
     counted AS (
         SELECT m.*, m.step AS of_step, FALSE AS is_over_all
         FROM matched AS m
-        WHERE m.step IS NOT NULL
+        WHERE m.waited_ns > m.transfer_ns AND m.step IS NOT NULL
         UNION ALL
         SELECT m.*, NULL, TRUE
         FROM matched AS m
+        WHERE m.waited_ns > m.transfer_ns
     ),
 
     late AS (
@@ -66,7 +69,7 @@ CREATE MACRO stragglers_v1(
             c.span,
             c.of_step,
             c.is_over_all,
-            sum(c.longest_ns - c.transfer_ns) FILTER (WHERE c.is_last) AS lateness_ns,
+            sum(c.waited_ns - c.transfer_ns) FILTER (WHERE c.is_last) AS lateness_ns,
             count(DISTINCT CASE WHEN c.duration_ns > c.transfer_ns THEN c.worker END) AS waited_by,
             count(*) FILTER (WHERE c.is_last) AS collectives
         FROM counted AS c
