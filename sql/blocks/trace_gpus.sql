@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Devices of each trace and its host, and how many of them were used.
 -- grain: one row per trace
--- uses: used_devices
+-- uses: jobs, used_devices
 --
 -- Workers of the same run, recording and host share its devices. Device numbers are not compared with those
 -- of the device properties, because on AMD the two differ.
@@ -12,7 +12,7 @@
 -- columns
 --   run, worker, span
 --   backend           VARCHAR  -  Backend of the job's default process group.
---   has_all_ranks     BOOLEAN  -  Whether all ranks of the job were ingested, as far as the traces tell.
+--   has_all_ranks     BOOLEAN  -  Whether all ranks were ingested of each job that ran on the host, as far as the traces tell.
 --   used_devices      BIGINT   -  Number of devices on which the trace ran work; 0 for none.
 --   communicates      BOOLEAN  -  Whether collectives ran on them; NULL without device work.
 --   capability        DOUBLE   -  Highest compute capability of the devices that the trace lists, e.g. 7.5.
@@ -45,6 +45,18 @@ CREATE MACRO trace_gpus(
         GROUP BY d.run, d.worker, d.span
     ),
 
+    _jobs AS (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER (PARTITION BY j.job)
+            >= coalesce(j.world_size, 1) AS is_complete
+        FROM traces AS t
+        INNER JOIN jobs(run, span) AS j
+            ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
+    ),
+
     -- All workers count, also those that are not reported, so workers are filtered last.
     _traces AS (
         SELECT
@@ -52,8 +64,7 @@ CREATE MACRO trace_gpus(
             t.worker,
             t.span,
             t.backend,
-            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER job
-            >= coalesce(max(t.world_size) OVER job, 1) AS has_all_ranks,
+            bool_and(j.is_complete) OVER host AS has_all_ranks,
             coalesce(len(u.device_ids), 0) AS used_devices,
             u.communicates,
             l.capability,
@@ -62,12 +73,11 @@ CREATE MACRO trace_gpus(
                 AS used_on_host,
             t.worker = min(t.worker) OVER host AS is_first_on_host
         FROM traces AS t
+        INNER JOIN _jobs AS j ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
         LEFT JOIN _used AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN _listed AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         WHERE (run IS NULL OR t.run = run) AND (span IS NULL OR t.span = span)
-        WINDOW
-            job AS (PARTITION BY t.run, t.span),
-            host AS (PARTITION BY t.run, t.span, t.hostname)
+        WINDOW host AS (PARTITION BY t.run, t.span, t.hostname)
     )
 
     SELECT
