@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: data_waits, device_setup, jobs, label_time, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
+-- uses: data_waits, device_setup, label_time, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
@@ -29,7 +29,7 @@
 --   runtime_pct        DOUBLE   pct   Share of runtime calls.
 --   cpu_exec_pct       DOUBLE   pct   Share of operators and annotations, without label_us.
 --   host_pct           DOUBLE   pct   Sum of runtime_pct and cpu_exec_pct.
---   more_loading_us    DOUBLE   us    Time of the data loader beyond that of the worker with the least.
+--   more_loading_us    DOUBLE   us    Time of the data loader beyond that of the worker with the least, of those that are compared in worker_waits.
 --   more_host_us       DOUBLE   us    The same for host_us, without the time of labels.
 --   more_other_us      DOUBLE   us    The same for the time in which nothing that was recorded runs but labels.
 --   straggler          VARCHAR  -     The worker that others wait for, as in worker_waits.
@@ -134,20 +134,20 @@ CREATE MACRO lost_time(
             ON b.run = a.run AND b.worker = a.worker AND b.span = a.span
     ),
 
-    -- Of the workers of a job that communicate.
+    -- Of all workers, because each is compared with those that it is connected with.
+    _of_workers AS MATERIALIZED (FROM worker_waits(run, NULL, span)),
+
     _more AS (
         SELECT
             s.run,
             s.worker,
             s.span,
-            s.dataloader_us - min(s.dataloader_us) OVER of_job AS more_loading_us,
-            s.host_us - s.label_us - min(s.host_us - s.label_us) OVER of_job AS more_host_us,
-            s.other_us + s.label_us - min(s.other_us + s.label_us) OVER of_job AS more_other_us
+            s.dataloader_us - min(s.dataloader_us) OVER of_set AS more_loading_us,
+            s.host_us - s.label_us - min(s.host_us - s.label_us) OVER of_set AS more_host_us,
+            s.other_us + s.label_us - min(s.other_us + s.label_us) OVER of_set AS more_other_us
         FROM _shares AS s
-        INNER JOIN jobs(run, span) AS j
-            ON s.run = j.run AND s.worker = j.worker AND s.span = j.span
-        WHERE s.communication_us > 0
-        WINDOW of_job AS (PARTITION BY j.job)
+        INNER JOIN _of_workers AS w ON s.run = w.run AND s.worker = w.worker AND s.span = w.span
+        WINDOW of_set AS (PARTITION BY w.set_id)
     ),
 
     _idle_rules AS (
@@ -234,8 +234,7 @@ CREATE MACRO lost_time(
         INNER JOIN traces AS t ON g.run = t.run AND g.worker = t.worker AND g.span = t.span
         LEFT JOIN _shares AS s ON g.run = s.run AND g.worker = s.worker AND g.span = s.span
         LEFT JOIN _more AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
-        LEFT JOIN worker_waits(run, worker, span) AS w
-            ON g.run = w.run AND g.worker = w.worker AND g.span = w.span
+        LEFT JOIN _of_workers AS w ON g.run = w.run AND g.worker = w.worker AND g.span = w.span
         LEFT JOIN _waits AS y ON g.run = y.run AND g.worker = y.worker AND g.span = y.span
         LEFT JOIN step_compilation(run, worker, span) AS c
             ON g.run = c.run AND g.worker = c.worker AND g.span = c.span

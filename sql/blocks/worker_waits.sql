@@ -2,10 +2,14 @@
 -- since: 0.2
 -- summary: How long the mean step of a worker waits for other workers in collectives, and for which.
 -- grain: one row per trace that communicates; without those that have no steps where other workers have some
--- uses: is_wanted, jobs, percentage, step_breakdown_v1
+-- uses: is_wanted, jobs, percentage, used_groups, step_breakdown_v1
 --
--- Who comes last to a collective spends the least time in it. So the other workers wait for the worker of the job that
--- spends the least time in collectives: their communication time beyond that worker's is waiting.
+-- Who comes last to a collective spends the least time in it. So the other workers wait for the one that spends the least
+-- time in collectives: their communication time beyond that worker's is waiting.
+--
+-- Only workers that are connected are compared: two workers of a job are, if they use the same process group in their
+-- steps, or if both are connected with a third one. Then a worker that comes last holds all of them up, also those that
+-- have no group in common with it. Two tensor-parallel groups without a common group do not wait for each other.
 --
 -- A trace without steps counts as one step. Where other workers of its job have steps, it is not compared with them.
 -- Workers of a job in which a rank has several traces are not compared with anybody.
@@ -17,8 +21,9 @@
 --   run, worker, span
 -- columns
 --   run, worker, span
+--   set_id            BIGINT   key  Number of the set of workers that are connected, over all recordings.
 --   straggler         VARCHAR  -    The worker with the least, if another waits for it for more than 10 % of its mean step.
---   longest_wait_us   DOUBLE   us   The longest that a worker of the job waits for the one with the least.
+--   longest_wait_us   DOUBLE   us   The longest that a worker of the set waits for the one with the least.
 --   longest_wait_pct  DOUBLE   pct  The largest share of a worker's mean step that it waits for that one.
 --   straggler_us      DOUBLE   us   Communication time beyond that of the straggler; 0 if there is none.
 --   in_turn_us        DOUBLE   us   Communication time beyond that of the worker with the least in the same step, without straggler_us.
@@ -27,15 +32,48 @@
 CREATE MACRO worker_waits(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
-    WITH
+    WITH RECURSIVE
     -- A trace that is not to be compared is a job of its own.
-    _jobs AS (
+    _jobs AS MATERIALIZED (
         SELECT
             j.run,
             j.worker,
             j.span,
-            dense_rank() OVER (ORDER BY j.job, CASE WHEN j.is_repeated THEN j.worker END) AS job
+            dense_rank() OVER (ORDER BY j.job, CASE WHEN j.is_repeated THEN j.worker END) AS job,
+            row_number() OVER (ORDER BY j.run, j.worker, j.span) AS trace_id
         FROM jobs(run, span) AS j
+    ),
+
+    _groups AS MATERIALIZED (
+        SELECT
+            j.trace_id,
+            dense_rank() OVER (ORDER BY j.job, g.group_name, g.group_ranks) AS group_id
+        FROM used_groups(run := run, span := span) AS g
+        INNER JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
+    ),
+
+    -- Each round passes the lowest number on to all members of a group, until no number changes.
+    _lowest AS (
+        SELECT j.trace_id, j.trace_id AS lowest_id, TRUE AS is_changed
+        FROM _jobs AS j
+        UNION ALL
+        SELECT g.trace_id, min(o.lowest_id), min(o.lowest_id) < min(l.lowest_id)
+        FROM _groups AS g
+        INNER JOIN _lowest AS l ON g.trace_id = l.trace_id
+        INNER JOIN (
+            SELECT m.group_id, min(k.lowest_id) AS lowest_id
+            FROM _groups AS m
+            INNER JOIN _lowest AS k ON m.trace_id = k.trace_id
+            GROUP BY m.group_id
+        ) AS o ON g.group_id = o.group_id
+        WHERE EXISTS (FROM _lowest AS c WHERE c.is_changed)
+        GROUP BY g.trace_id
+    ),
+
+    _sets AS (
+        SELECT l.trace_id, min(l.lowest_id) AS set_id
+        FROM _lowest AS l
+        GROUP BY l.trace_id
     ),
 
     -- Of all workers of a run, because each is compared with the others.
@@ -44,7 +82,7 @@ CREATE MACRO worker_waits(
             b.run,
             b.worker,
             b.span,
-            j.job,
+            c.set_id,
             b.step,
             b.total_us,
             b.communication_us,
@@ -52,6 +90,7 @@ CREATE MACRO worker_waits(
                 AS communicates
         FROM step_breakdown_v1(run := run, span := span) AS b
         INNER JOIN _jobs AS j ON b.run = j.run AND b.worker = j.worker AND b.span = j.span
+        INNER JOIN _sets AS c ON j.trace_id = c.trace_id
         WHERE NOT b.is_tail
         QUALIFY
             b.step IS NOT NULL
@@ -61,7 +100,7 @@ CREATE MACRO worker_waits(
     _least AS (
         SELECT
             s.*,
-            min(s.communication_us) OVER (PARTITION BY s.job, s.step) AS least_us
+            min(s.communication_us) OVER (PARTITION BY s.set_id, s.step) AS least_us
         FROM _steps AS s
         WHERE s.communicates
     ),
@@ -71,21 +110,21 @@ CREATE MACRO worker_waits(
             s.run,
             s.worker,
             s.span,
-            s.job,
+            s.set_id,
             avg(s.total_us) AS total_us,
             avg(s.communication_us) AS communication_us,
             avg(s.communication_us - s.least_us) AS step_waits_us
         FROM _least AS s
-        GROUP BY s.run, s.worker, s.span, s.job
+        GROUP BY s.run, s.worker, s.span, s.set_id
     ),
 
     _waits AS (
         SELECT
             m.*,
             m.communication_us
-            - min(m.communication_us) OVER (PARTITION BY m.job) AS waited_us,
+            - min(m.communication_us) OVER (PARTITION BY m.set_id) AS waited_us,
             first_value(m.worker) OVER (
-                PARTITION BY m.job ORDER BY m.communication_us ASC, m.worker ASC
+                PARTITION BY m.set_id ORDER BY m.communication_us ASC, m.worker ASC
             ) AS last_worker
         FROM _means AS m
     ),
@@ -93,10 +132,10 @@ CREATE MACRO worker_waits(
     _longest AS (
         SELECT
             w.*,
-            max(w.waited_us) OVER of_job AS longest_wait_us,
-            max(percentage(w.waited_us, w.total_us)) OVER of_job AS longest_wait_pct
+            max(w.waited_us) OVER of_set AS longest_wait_us,
+            max(percentage(w.waited_us, w.total_us)) OVER of_set AS longest_wait_pct
         FROM _waits AS w
-        WINDOW of_job AS (PARTITION BY w.job)
+        WINDOW of_set AS (PARTITION BY w.set_id)
     ),
 
     _divided AS (
@@ -111,6 +150,7 @@ CREATE MACRO worker_waits(
         l.run,
         l.worker,
         l.span,
+        l.set_id,
         l.straggler,
         l.longest_wait_us,
         l.longest_wait_pct,

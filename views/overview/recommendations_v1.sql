@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); used_groups(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- needs: unknown_kinds
 -- empty: No rule found anything to improve.
@@ -16,9 +16,9 @@
 --     data_loading               share of the mean step that waits for the data loader, above 5 %
 --     iteration_interval         time in us from the start of the first step to its forward pass, where MindSpore
 --                                recorded it, above 500 us
---     straggler                  reported for the worker with the least communication time: how much longer
---                                another worker communicates, as a share of that worker's mean step;
---                                the largest such share, above 10 %
+--     straggler                  reported for the worker with the least communication time of those that process
+--                                groups connect: how much longer another of these communicates, as a share of
+--                                that worker's mean step; the largest such share, above 10 %
 --     communication              share of the mean step in collectives that no kernel hides, above 10 %;
 --                                the advice depends on what communicates, and on whether most of that
 --                                time passes in small collectives: messages of less than 1 MiB, at least
@@ -104,10 +104,10 @@
 --   and launch_bound explains small_kernels. pageable_copies explains low_gpu_utilization if the device spends half of
 --   the time without kernels on such copies.
 -- - backend_not_nccl explains communication. So does a straggler if at least half of the communication is
---   waiting, which is the time that a worker spends in collectives beyond that of the worker of the run that
---   spends the least. The straggler itself is explained by what it spends more time on than any other
---   worker: data_loading, launch_bound or outside_operators. If the workers come last in turn, none of them is the
---   straggler, and communication says that its time is waiting.
+--   waiting, which is the time that a worker spends in collectives beyond that of the worker that
+--   spends the least, of those that process groups connect. The straggler itself is explained by what it spends more
+--   time on than any other of these: data_loading, launch_bound or outside_operators. If the workers come last in
+--   turn, none of them is the straggler, and communication says that its time is waiting.
 --
 -- Findings that another rule explains are listed with every_rule only.
 --
