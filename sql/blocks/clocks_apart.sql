@@ -2,11 +2,12 @@
 -- since: 0.1
 -- summary: Workers whose clock is not aligned with the other workers' clocks, as collectives or steps show.
 -- grain: one row per trace whose clock is not aligned
--- uses: has_epoch, is_wanted, jobs, matched_collectives
+-- uses: jobs, matched_collectives, worker_clocks
 --
 -- In a collective where every rank waits for the last one, the rows of all members overlap and end
 -- together. So a clock is ahead by the difference between the end of its rows and the median end; the median
--- over all such collectives is used. A clock is not aligned if a row does not overlap with another row of
+-- over all such collectives with members on another clock is used, as worker_clocks has clocks, and over all others
+-- if there are none. A clock is not aligned if a row does not overlap with another row of
 -- the same collective whose end is no farther from the median end: of two clocks that differ, it is the
 -- one that is farther off. Rows that are off by more than twice the clock's difference, or in the other
 -- direction, do not count. The clock does not explain them: rows are missing, and they belong to
@@ -14,7 +15,8 @@
 --
 -- If no collective shows a difference, a clock of a job with several ranks is not aligned if a step lies
 -- entirely before or after the same step of the median worker. The clock is ahead by how much later the
--- step starts.
+-- step starts. Steps tell nothing where the rows of a collective with another clock overlap: then the ranks number
+-- their steps differently. Nor do they if all workers have one clock and the rows of any collective overlap.
 --
 -- Times that do not count from 1970 are not compared, nor are those of a job in which a rank has several traces.
 --
@@ -35,12 +37,15 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             t.run,
             t.worker,
             t.span,
+            t.clock_id,
             j.job,
-            j.world_size > 1 AND NOT j.is_repeated AS has_ranks
-        FROM traces AS t
+            j.world_size > 1 AND NOT j.is_repeated AS has_ranks,
+            min(t.clock_id) OVER of_job = max(t.clock_id) OVER of_job AS is_only_clock
+        FROM worker_clocks(run, span) AS t
         INNER JOIN jobs(run, span) AS j
             ON t.run = j.run AND t.worker = j.worker AND t.span = j.span
-        WHERE is_wanted(t.run, t.worker, t.span, run, NULL, span) AND has_epoch(t.skipped_reasons)
+        WHERE t.has_epoch
+        WINDOW of_job AS (PARTITION BY j.job)
     ),
 
     _compared AS MATERIALIZED (
@@ -51,10 +56,13 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             m.match_id,
             m.start_ns,
             m.start_ns + m.duration_ns AS end_ns,
-            m.do_clocks_agree
+            m.do_clocks_agree,
+            t.is_only_clock,
+            min(t.clock_id) OVER of_match <> max(t.clock_id) OVER of_match AS has_clocks
         FROM matched_collectives(run, NULL, span) AS m
         INNER JOIN _traces AS t ON m.run = t.run AND m.worker = t.worker AND m.span = t.span
         WHERE m.do_clocks_agree IS NOT NULL
+        WINDOW of_match AS (PARTITION BY m.match_id)
     ),
 
     _ends AS (
@@ -70,7 +78,15 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
     ),
 
     _ahead AS (
-        SELECT l.run, l.worker, l.span, quantile_disc(l.late_ns, 0.5) AS ahead_ns
+        SELECT
+            l.run,
+            l.worker,
+            l.span,
+            coalesce(
+                quantile_disc(l.late_ns, 0.5) FILTER (WHERE l.has_clocks),
+                quantile_disc(l.late_ns, 0.5)
+            ) AS ahead_ns,
+            bool_or(l.do_clocks_agree AND (l.has_clocks OR l.is_only_clock)) AS is_aligned
         FROM _late AS l
         GROUP BY l.run, l.worker, l.span
     ),
@@ -145,4 +161,6 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
         s.compared,
         s.ahead_ns
     FROM _steps AS s
-    ANTI JOIN _collectives AS c ON s.run = c.run AND s.worker = c.worker AND s.span = c.span;
+    ANTI JOIN _collectives AS c ON s.run = c.run AND s.worker = c.worker AND s.span = c.span
+    ANTI JOIN _ahead AS a
+        ON s.run = a.run AND s.worker = a.worker AND s.span = a.span AND a.is_aligned;
