@@ -16,8 +16,9 @@
 -- lets all of their collectives overlap. Then nothing is said of the list.
 --
 -- If the largest gap is below ten times, nothing is said of the list, unless all ranks of the job are there, and the list
--- has three members at most or the job has other lists: then the list is one group. Of more than 256 members nothing is
--- said either.
+-- has three members at most or the job has other lists: then the list is one group. Nothing is said either of a list of
+-- more members whose collectives cannot be the same: two members with one clock have collectives that lie more than 1 us
+-- apart, or no offset of their clocks lets all of their collectives overlap. Of more than 256 members nothing is said.
 --
 -- params
 --   name  type     unit  default  meaning
@@ -124,7 +125,11 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
             any_value(p.is_one_clock) AS is_one_clock,
             greatest(median(abs(p.longer_ns - p.time_ns * p.drift)), 1000) AS distance,
             max(p.later_ns - p.since_ns * p.drift - p.duration_ns) AS least_ns,
-            min(p.later_ns - p.since_ns * p.drift + p.other_duration_ns) AS most_ns
+            min(p.later_ns - p.since_ns * p.drift + p.other_duration_ns) AS most_ns,
+            bool_or(
+                p.is_one_clock
+                AND (p.later_ns > p.duration_ns + 1000 OR -p.later_ns > p.other_duration_ns + 1000)
+            ) AS lie_apart
         FROM _places AS p
         GROUP BY p.list_id, p.member_id, p.other_id
     ),
@@ -142,6 +147,13 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
         SELECT r.list_id, max(r.ratio) AS gap, arg_max(r.below, r.ratio) AS below
         FROM _ratios AS r
         GROUP BY r.list_id
+    ),
+
+    _contradicted AS (
+        SELECT p.list_id
+        FROM _pairs AS p
+        GROUP BY p.list_id
+        HAVING bool_or(p.lie_apart OR p.least_ns > p.most_ns + p.distance)
     ),
 
     _near AS (
@@ -189,7 +201,12 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
         c.members,
         CASE
             WHEN g.gap >= 10 THEN CASE WHEN t.are_apart THEN d.group_id END
-            WHEN c.is_complete AND (c.members <= 3 OR (c.members <= 256 AND l.lists > 1))
+            WHEN
+                c.is_complete
+                AND (
+                    c.members <= 3
+                    OR (c.members <= 256 AND l.lists > 1 AND x.list_id IS NULL)
+                )
                 THEN c.list_id
         END AS group_id,
         g.gap
@@ -197,4 +214,5 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
     INNER JOIN _lists AS l ON c.job = l.job
     LEFT JOIN _gaps AS g ON c.list_id = g.list_id
     LEFT JOIN _grouped AS d ON c.member_id = d.member_id
-    LEFT JOIN _lists_told AS t ON c.list_id = t.list_id;
+    LEFT JOIN _lists_told AS t ON c.list_id = t.list_id
+    LEFT JOIN _contradicted AS x ON c.list_id = x.list_id;
