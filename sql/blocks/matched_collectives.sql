@@ -4,11 +4,11 @@
 -- grain: one row per collective and worker
 -- uses: collective_calls, is_wanted, jobs
 --
--- Two rows are the same collective if job (see the block jobs), step, process group, name and element type agree, and they
--- have the same position among such rows. The position is the number that the trace gives them in their
--- group, whatever their step, or else their order by start among their worker's rows. If every rank has the same number of
--- elements, the number must agree too. If the workers have different numbers of such rows, some are
--- missing, and none is compared. send and recv are not compared, because their order differs by pair.
+-- Two rows are the same collective if both ran on the host or both on devices, if job (see the block jobs), step, process
+-- group, name and element type agree, and if they have the same position among such rows. The position is the number
+-- that the trace gives them in their group, whatever their step, or else their order by start among their worker's rows.
+-- If every rank has the same number of elements, the number must agree too. If the workers have different numbers of such
+-- rows, some are missing, and none is compared. send and recv are not compared, because their order differs by pair.
 --
 -- Collectives without a process group are not compared if the trace lists a group that lacks some ranks: they may
 -- be those of different groups. Nor is anything compared of a job in which a rank has several traces in the recording.
@@ -121,8 +121,8 @@ CREATE MACRO matched_collectives(
             dense_rank() OVER (
                 ORDER BY
                     c.run, c.span, c.job, CASE WHEN c.sequence IS NULL THEN c.step END,
-                    c.group_name, c.group_ranks, c.name, c.shared_dtype, c.shared_elements,
-                    c.sequence
+                    c.group_name, c.group_ranks, c.on_device, c.name, c.shared_dtype,
+                    c.shared_elements, c.sequence
             ) AS sequence_id,
             dense_rank() OVER (ORDER BY c.run, c.worker, c.span, c.device_id) AS member_id
         FROM _calls AS c
