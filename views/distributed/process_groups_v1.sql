@@ -38,7 +38,7 @@
 --   told_by                   VARCHAR    -     What tells the kind: 'name' or 'collectives'; NULL if nothing does.
 --   ranks                     INTEGER[]  -     Ranks of the group; if it is not named, those in the warehouse; NULL if they are not known.
 --   size                      INTEGER    -     Number of ranks in the group; NULL if it is not known.
---   members                   BIGINT     -     Number of workers and devices in the warehouse that took part.
+--   members                   BIGINT     -     Number of devices in the warehouse that took part, and of workers that took part only on their host.
 --   first_worker              VARCHAR    key   First of these workers.
 --   collectives               BIGINT     -     Number of collectives, each as often as members took part in it.
 --   total_us                  DOUBLE     us    Time in collectives.
@@ -77,7 +77,10 @@ CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TAB
             min(f.description) AS description,
             any_value(f.ranks) AS ranks,
             max(f.size) AS size,
-            count(DISTINCT f.member_id) AS members,
+            -- A worker with devices is no member of its own on its host.
+            count(DISTINCT f.member_id) FILTER (WHERE f.on_device)
+            + count(DISTINCT f.worker)
+            - count(DISTINCT f.worker) FILTER (WHERE f.on_device) AS members,
             min(f.worker) AS first_worker,
             count(*) AS collectives,
             bool_and(f.is_known) AS is_known,
