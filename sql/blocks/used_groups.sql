@@ -1,6 +1,6 @@
 -- block: used_groups
 -- since: 0.2
--- summary: Process groups whose collectives each trace has in its steps.
+-- summary: Process groups whose collectives each trace has in its steps, and how long these take.
 -- grain: one row per trace and process group
 -- uses: is_wanted
 --
@@ -18,6 +18,7 @@
 --   name         type       unit  meaning
 --   group_name   VARCHAR    -     Process group; NULL if the collectives do not name one.
 --   group_ranks  INTEGER[]  -     Ranks in the group; NULL where not recorded.
+--   total_us     DOUBLE     us    Sum of the durations of its collectives.
 CREATE MACRO used_groups(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -67,7 +68,8 @@ CREATE MACRO used_groups(
             d.worker,
             d.span,
             d.group_name,
-            d.group_ranks
+            d.group_ranks,
+            d.duration_ns
         FROM device_events AS d
         LEFT JOIN _steps AS s ON d.run = s.run AND d.worker = s.worker AND d.span = s.span
         WHERE
@@ -77,13 +79,14 @@ CREATE MACRO used_groups(
                 s.start_ns IS NULL
                 OR (d.start_ns + d.duration_ns > s.start_ns AND d.start_ns < s.end_ns)
             )
-        UNION
+        UNION ALL
         SELECT
             a.run,
             a.worker,
             a.span,
             NULL,
-            NULL
+            NULL,
+            a.duration_ns
         FROM step_activity AS a
         LEFT JOIN _steps AS s ON a.run = s.run AND a.worker = s.worker AND a.span = s.span
         WHERE
@@ -92,12 +95,14 @@ CREATE MACRO used_groups(
             AND is_wanted(a.run, a.worker, a.span, run, worker, span)
     )
 
-    SELECT DISTINCT
+    SELECT
         c.run,
         c.worker,
         c.span,
         coalesce(c.group_name, l.group_name) AS group_name,
-        coalesce(c.group_ranks, l.group_ranks) AS group_ranks
+        coalesce(c.group_ranks, l.group_ranks) AS group_ranks,
+        sum(c.duration_ns) / 1000.0 AS total_us
     FROM _calls AS c
     INNER JOIN _listed AS l ON c.run = l.run AND c.worker = l.worker AND c.span = l.span
-    WHERE coalesce(c.group_name, l.group_name) IS NOT NULL OR NOT l.has_partial_groups;
+    WHERE coalesce(c.group_name, l.group_name) IS NOT NULL OR NOT l.has_partial_groups
+    GROUP BY ALL;

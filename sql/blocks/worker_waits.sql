@@ -11,6 +11,9 @@
 -- steps, or if both are connected with a third one. Then a worker that comes last holds all of them up, also those that
 -- have no group in common with it. Two tensor-parallel groups without a common group do not wait for each other.
 --
+-- Workers of other groups may transfer more. A group transfers at least as long as its collectives take of the member
+-- where they take least. What a worker's groups transfer longer than those of the worker with the least is no waiting.
+--
 -- A trace without steps counts as one step. Where other workers of its job have steps, it is not compared with them.
 -- Workers of a job in which a rank has several traces are not compared with anybody.
 --
@@ -25,8 +28,8 @@
 --   straggler         VARCHAR  -    The worker with the least, if another waits for it for more than 10 % of its mean step.
 --   longest_wait_us   DOUBLE   us   The longest that a worker of the set waits for the one with the least.
 --   longest_wait_pct  DOUBLE   pct  The largest share of a worker's mean step that it waits for that one.
---   straggler_us      DOUBLE   us   Communication time beyond that of the straggler; 0 if there is none.
---   in_turn_us        DOUBLE   us   Communication time beyond that of the worker with the least in the same step, without straggler_us.
+--   straggler_us      DOUBLE   us   Time of waiting for the straggler; 0 if there is none.
+--   in_turn_us        DOUBLE   us   Time of waiting for the worker with the least in the same step, without straggler_us.
 --   waits_for         VARCHAR  -    The straggler, if straggler_us is half of the communication time or more.
 --   waits_in_turn     BOOLEAN  -    Whether otherwise in_turn_us is half or more of the communication time without straggler_us.
 CREATE MACRO worker_waits(
@@ -47,7 +50,8 @@ CREATE MACRO worker_waits(
     _groups AS MATERIALIZED (
         SELECT
             j.trace_id,
-            dense_rank() OVER (ORDER BY j.job, g.group_name, g.group_ranks) AS group_id
+            dense_rank() OVER (ORDER BY j.job, g.group_name, g.group_ranks) AS group_id,
+            g.total_us
         FROM used_groups(run := run, span := span) AS g
         INNER JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
     ),
@@ -77,11 +81,12 @@ CREATE MACRO worker_waits(
     ),
 
     -- Of all workers of a run, because each is compared with the others.
-    _steps AS (
+    _steps AS MATERIALIZED (
         SELECT
             b.run,
             b.worker,
             b.span,
+            j.trace_id,
             c.set_id,
             b.step,
             b.total_us,
@@ -97,12 +102,45 @@ CREATE MACRO worker_waits(
             OR NOT bool_or(b.step IS NOT NULL) OVER (PARTITION BY j.job)
     ),
 
+    -- Per mean step.
+    _times AS MATERIALIZED (
+        SELECT g.trace_id, g.group_id, g.total_us / s.steps AS total_us
+        FROM _groups AS g
+        INNER JOIN (
+            SELECT b.trace_id, count(*) AS steps
+            FROM _steps AS b
+            GROUP BY b.trace_id
+        ) AS s ON g.trace_id = s.trace_id
+    ),
+
+    _transfers AS (
+        SELECT t.trace_id, sum(m.least_us) AS transfer_us
+        FROM _times AS t
+        INNER JOIN (
+            SELECT o.group_id, min(o.total_us) AS least_us
+            FROM _times AS o
+            GROUP BY o.group_id
+        ) AS m ON t.group_id = m.group_id
+        GROUP BY t.trace_id
+    ),
+
+    _communicating AS (
+        SELECT s.*, coalesce(t.transfer_us, 0) AS transfer_us
+        FROM _steps AS s
+        LEFT JOIN _transfers AS t ON s.trace_id = t.trace_id
+        WHERE s.communicates
+    ),
+
     _least AS (
         SELECT
-            s.*,
-            min(s.communication_us) OVER (PARTITION BY s.set_id, s.step) AS least_us
-        FROM _steps AS s
-        WHERE s.communicates
+            c.*,
+            min(c.communication_us) OVER of_step
+            + greatest(
+                c.transfer_us - arg_min(c.transfer_us, (c.communication_us, c.worker)) OVER of_step,
+                0
+            ) AS least_us
+        FROM _communicating AS c
+        WINDOW of_step AS (PARTITION BY c.set_id, c.step)
     ),
 
     _means AS (
@@ -113,7 +151,8 @@ CREATE MACRO worker_waits(
             s.set_id,
             avg(s.total_us) AS total_us,
             avg(s.communication_us) AS communication_us,
-            avg(s.communication_us - s.least_us) AS step_waits_us
+            avg(greatest(s.communication_us - s.least_us, 0)) AS step_waits_us,
+            any_value(s.transfer_us) AS transfer_us
         FROM _least AS s
         GROUP BY s.run, s.worker, s.span, s.set_id
     ),
@@ -121,12 +160,15 @@ CREATE MACRO worker_waits(
     _waits AS (
         SELECT
             m.*,
-            m.communication_us
-            - min(m.communication_us) OVER (PARTITION BY m.set_id) AS waited_us,
-            first_value(m.worker) OVER (
-                PARTITION BY m.set_id ORDER BY m.communication_us ASC, m.worker ASC
-            ) AS last_worker
+            greatest(
+                m.communication_us
+                - first_value(m.communication_us) OVER of_set
+                - greatest(m.transfer_us - first_value(m.transfer_us) OVER of_set, 0),
+                0
+            ) AS waited_us,
+            first_value(m.worker) OVER of_set AS last_worker
         FROM _means AS m
+        WINDOW of_set AS (PARTITION BY m.set_id ORDER BY m.communication_us ASC, m.worker ASC)
     ),
 
     _longest AS (

@@ -17,8 +17,9 @@
 --     iteration_interval         time in us from the start of the first step to its forward pass, where MindSpore
 --                                recorded it, above 500 us
 --     straggler                  reported for the worker with the least communication time of those that process
---                                groups connect: how much longer another of these communicates, as a share of
---                                that worker's mean step; the largest such share, above 10 %
+--                                groups connect: how much longer another of these communicates, without what
+--                                groups of its own transfer longer, as a share of that worker's mean step; the
+--                                largest such share, above 10 %
 --     communication              share of the mean step in collectives that no kernel hides, above 10 %;
 --                                the advice depends on what communicates, and on whether most of that
 --                                time passes in small collectives: messages of less than 1 MiB, at least
