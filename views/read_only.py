@@ -36,13 +36,15 @@ def check_reads_only(sql: str, con: duckdb.DuckDBPyConnection) -> bool:
         raise StatementError(_NO_STATEMENT)
     if len(statements) > 1:
         raise StatementError(f"found {len(statements)} statements; a query is one statement")
-    kind = statements[0].type.name
+    kind = _type(statements[0])
     if kind == "MULTI":
         raise StatementError(
             "a PIVOT without a list of values needs a second query; write PIVOT t ON x IN (...)"
         )
     if kind == "SELECT":
         kind = _written(sql, con) or kind
+    elif kind not in READS and (word := _first_word(sql)) != "WITH":
+        kind = word
     if kind not in READS:
         raise StatementError(
             f"{kind} is not allowed: a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
@@ -51,6 +53,21 @@ def check_reads_only(sql: str, con: duckdb.DuckDBPyConnection) -> bool:
     if kind == "EXPLAIN":
         check_reads_only(_explained(statements[0].query, con), con)
     return kind == "EXPLAIN"
+
+
+def _type(statement: duckdb.Statement) -> str:
+    """Return the type of a statement; '' for one that DuckDB has and its Python does not name."""
+    with contextlib.suppress(ValueError):
+        return statement.type.name
+    return ""
+
+
+def _first_word(sql: str) -> str:
+    """Return the first word of a statement in capitals: to DuckDB, CHECKPOINT is a CALL, and INSTALL is a LOAD."""
+    text = sql.encode()  # the positions of tokens are bytes
+    starts = [at for at, kind in duckdb.tokenize(sql) if kind != duckdb.token_type.comment]
+    words = (re.match(r"\w+", text[at:].decode()) for at in starts)
+    return next((word[0].upper() for word in words if word), "")
 
 
 def _written(sql: str, con: duckdb.DuckDBPyConnection) -> str:

@@ -207,10 +207,24 @@ def test_a_disk_that_is_full(
                 "LINE 1: EXPLAIN EXPLAIN SELECT 1\n                ^^^^^^^"
             ),
         ),
-        ("INSTALL httpfs", 2, f"LOAD is not allowed: {READS}"),
+        ("INSTALL httpfs", 2, f"INSTALL is not allowed: {READS}"),
         ("ATTACH 'x.duckdb'", 2, f"ATTACH is not allowed: {READS}"),
         ("SET enable_external_access = true", 2, f"SET is not allowed: {READS}"),
-        ("CHECKPOINT", 2, f"CALL is not allowed: {READS}"),
+        # DuckDB's names of these types are CALL and MERGE_INTO, and its Python has none for the last.
+        ("/* c */ checkpoint", 2, f"CHECKPOINT is not allowed: {READS}"),
+        ("EXPLAIN CHECKPOINT", 2, f"CHECKPOINT is not allowed: {READS}"),
+        (
+            "MERGE INTO x USING y ON true WHEN MATCHED THEN DELETE",
+            2,
+            f"MERGE is not allowed: {READS}",
+        ),
+        ("WITH w AS (SELECT 1) INSERT INTO x FROM w", 2, f"INSERT is not allowed: {READS}"),
+        (
+            "FROM (WITH w AS (DELETE FROM x RETURNING 1) FROM w)",
+            2,
+            f"DELETE is not allowed: {READS}",
+        ),
+        ("UPDATE EXTENSIONS", 2, f"UPDATE is not allowed: {READS}"),
         ("SELECT 1; DROP VIEW kernels", 2, "found 2 statements; a query is one statement"),
         ("", 2, "the SQL has no statement"),
         ("/* nothing */", 2, "the SQL has no statement"),
