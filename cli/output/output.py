@@ -8,7 +8,6 @@ megabytes, and no Python object is created per row.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from tracewh.arrow_batches import read_batches
 from tracewh.cli import diagnostics
@@ -32,8 +31,16 @@ if TYPE_CHECKING:
 
 #: Most digits of a number in an option: a trillion rows or MB. DuckDB takes no memory limit that is much larger.
 MOST_DIGITS = 12
-#: Types of integers that Arrow writes to Parquet as another number, or as DuckDB's own bytes.
-NOT_IN_PARQUET = re.compile(r"\b(UHUGEINT|BIGNUM)\b")
+#: What Parquet has nothing like, by type: Arrow would refuse it without the column's name, write DuckDB's own bytes or
+#: another number, or leave out the time zone.
+NOT_IN_PARQUET = {
+    "uhugeint": "integer",
+    "bignum": "integer",
+    "bit": "type",
+    "interval": "type",
+    "time with time zone": "type",
+    "union": "type",
+}
 #: Warehouses of a process that ends.
 _left_open: list[Warehouse] = []
 
@@ -261,9 +268,10 @@ def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     from pyarrow.parquet import ParquetWriter
 
     for name, kind in zip(result.columns, result.types, strict=True):
-        if found := NOT_IN_PARQUET.search(str(kind)):
+        for found in NOT_IN_PARQUET.keys() & _type_ids(kind):
             raise CliError(
-                f"column {name}: Parquet has no integer like {found[0]}; cast that column to VARCHAR"
+                f"column {name}: Parquet has no {NOT_IN_PARQUET[found]} like {found.upper()}; "
+                "cast that column to VARCHAR"
             )
     rows = 0
     reader = result.to_arrow_reader()
@@ -275,6 +283,12 @@ def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     except NotImplementedError as error:
         raise CliError(f"{error}; cast that column to VARCHAR") from error
     return rows
+
+
+def _type_ids(kind: Any) -> set[str]:
+    """Return the names of a type and of the types in it."""
+    inner = kind.children if kind.id in ("list", "array", "map", "struct") else []
+    return {kind.id}.union(*(_type_ids(each) for name, each in inner if name != "size"))
 
 
 def parse_integer(option: str, text: str, *, least: int) -> int:

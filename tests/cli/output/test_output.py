@@ -102,18 +102,39 @@ def test_parquet_keeps_types(tracewh: Command, warehouse: Path, tmp_path: Path) 
     assert str(table.schema.field("step").type) == "int64"
 
 
-@pytest.mark.parametrize("kind", ["UHUGEINT", "BIGNUM"])
-def test_integers_that_parquet_cannot_hold_are_refused(
-    tracewh: Command, warehouse: Path, tmp_path: Path, kind: str
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        # Arrow would write -1 for the largest UHUGEINT, and the bytes of BIGNUM and BIT as DuckDB has them.
+        (f"[{2**128 - 1}::UHUGEINT]", "integer like UHUGEINT"),
+        (f"{{'n': {2**128 - 1}::BIGNUM}}", "integer like BIGNUM"),
+        ("'0101'::BIT", "type like BIT"),
+        # It would leave out the zone: 10:00 at +01 is 9:00 at +00.
+        ("[TIMETZ '10:00:00+01']::TIMETZ[1]", "type like TIME WITH TIME ZONE"),
+        # It would refuse these in words of its own.
+        ("MAP {'a': INTERVAL 1 DAY}", "type like INTERVAL"),
+        ("union_value(n := 1)", "type like UNION"),
+    ],
+)
+def test_types_that_parquet_cannot_hold_are_refused(
+    tracewh: Command, warehouse: Path, tmp_path: Path, value: str, said: str
 ) -> None:
-    # Arrow would write -1 for the largest UHUGEINT, and the bytes of a BIGNUM as DuckDB has them.
-    query = f"SELECT [{2**128 - 1}::{kind}] AS hashes"
+    query = f"SELECT 1 AS one, {value} AS found"
     done = tracewh("query", query, "--format", "parquet", "-o", tmp_path / "out.parquet")
     assert (done.code, done.err) == (
         1,
-        f"tracewh: column hashes: Parquet has no integer like {kind}; cast that column to VARCHAR\n",
+        f"tracewh: column found: Parquet has no {said}; cast that column to VARCHAR\n",
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_types_are_no_types(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
+    query = "SELECT {'BIGNUM': 1} AS fields, 'UNION'::ENUM('UNION') AS value"
+    file = tmp_path / "out.parquet"
+    assert tracewh("query", query, "--format", "parquet", "-o", file).code == 0
+    assert pyarrow.parquet.read_table(file).to_pylist() == [
+        {"fields": {"BIGNUM": 1}, "value": "UNION"}
+    ]
 
 
 def test_parquet_to_a_pipe_is_the_same_file(
