@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -94,7 +95,8 @@ class Listing:
             merged = compacted_runs.list_merged(root / "data")
             listing = cls(root, tuple(_local(root / "data")), None, read_compacted(merged))
         if not listing.traces:
-            said = f"holds no traces; ingest some with `tracewh ingest LOGDIR -w {listing.path}`"
+            where = f"-w {shlex.quote(str(listing.path))}"
+            said = f"holds no traces; ingest some with `tracewh ingest LOGDIR {where}`"
             raise FileNotFoundError(errno.ENOENT, said, str(listing.path))
         return listing
 

@@ -11,6 +11,7 @@ import contextlib
 import inspect
 import os
 import re
+import shlex
 import sys
 import tempfile
 import threading
@@ -727,6 +728,7 @@ def find(path: str | os.PathLike[str]) -> Path:
             "Python"
         )
     root = Path(os.path.realpath(path))
+    where = f"-w {shlex.quote(str(path))}"
     if str(root) != printable(str(root)):
         raise WarehouseError(f"{printable(str(root))}: the path of a warehouse must be UTF-8")
     if problem := place_problem(str(root)):
@@ -736,19 +738,23 @@ def find(path: str | os.PathLike[str]) -> Path:
     if not (root / "data").is_dir():
         state = "is not a warehouse: it has no data/ folder" if root.is_dir() else "does not exist"
         raise WarehouseError(
-            f"{path} {state}; create a warehouse with `tracewh ingest LOGDIR -w {path}`"
+            f"{path} {state}; create a warehouse with `tracewh ingest LOGDIR {where}`"
         )
     if not holds_traces(root):
         if any(root.glob(f"data/{TRACE_FOLDERS}/_manifest.*.json")):
             raise WarehouseError(
-                f"{path} was copied from an object store; convert it with `tracewh relink -w {path}`"
+                f"{path} was copied from an object store; convert it with `tracewh relink {where}`"
+            )
+        if any(root.glob(f"data/{TRACE_FOLDERS}/*")):
+            raise WarehouseError(
+                f"each trace of {path} is damaged; `tracewh check {where}` says how to repair them"
             )
         with _as_warehouse_error():
             # A glob passes over folders that may not be read.
             for _ in os.walk(root / "data", onerror=_raise):
                 pass
         raise WarehouseError(
-            f"{path} holds no traces; ingest some with `tracewh ingest LOGDIR -w {path}`"
+            f"{path} holds no traces; ingest some with `tracewh ingest LOGDIR {where}`"
         )
     return root
 

@@ -27,18 +27,19 @@ def run_demo(warehouse: str | None) -> int:
     is_temporary = warehouse is None
     if warehouse is None:
         warehouse = str(Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE)
-    diagnostics.line(f"$ tracewh ingest {SAMPLES} -w {warehouse}")
+    where = f"-w {shlex.quote(warehouse)}"
+    diagnostics.line(f"$ tracewh ingest {shlex.quote(str(SAMPLES))} {where}")
     code = run_ingest([str(SAMPLES)], warehouse)
     if code != OK:
         return code
     diagnostics.line(
         "\nA small GPT was trained on an H100. What makes a step slow?\n"
-        f"$ tracewh summary {BASELINE} -w {warehouse}"
+        f"$ tracewh summary {BASELINE} {where}"
     )
     summarize(warehouse, BASELINE, None, None, Output())
     diagnostics.line(
         "\nThe same training with CUDA graphs: did that help?\n"
-        f"$ tracewh diff {BASELINE} {EXPERIMENT} -w {warehouse}"
+        f"$ tracewh diff {BASELINE} {EXPERIMENT} {where}"
     )
     runs = {"baseline": BASELINE, "experiment": EXPERIMENT}
     code = compare(warehouse, runs, None, "0.05", False, [], "text", None)

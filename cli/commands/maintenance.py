@@ -18,9 +18,9 @@ def drop_traces(
     from tracewh.views.names import resolve_names
     from tracewh.views.warehouse import find
 
-    if not is_url(warehouse):
+    traces = names(warehouse)  # damaged ones included, which `find` does not find
+    if not traces and not is_url(warehouse):
         find(warehouse)
-    traces = names(warehouse)
     if not traces:
         raise CliError(f"{warehouse}: holds no traces")
     wanted = {"run": run, "worker": worker, "span": span}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import duckdb
 import pytest
 
 import tracewh
+from tracewh.cli.app import main
 from tracewh.ingest.api import ingest
 from tracewh.schema import tables
 from tracewh.storage.checks import Problem, check, left_behind
@@ -127,6 +129,11 @@ def test_a_trace_whose_source_is_gone_is_dropped(
             (trace / name).write_bytes(b"damaged")
         remedies = {p.remedy for each in check(warehouse) for p in each.problems}
         assert remedies == {f"tracewh drop gpu --worker w --span default -w {warehouse}"}
+        for file in warehouse.glob("data/*/*/*/traces.parquet"):
+            file.unlink()
+        # It works also where no trace is whole.
+        assert main([*shlex.split(*remedies)[1:], "-y"]) == 0
+        assert [each.trace.run for each in check(warehouse)] == ["resnet"]
     finally:
         hidden.rename(source)
 

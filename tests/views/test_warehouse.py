@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -378,15 +379,18 @@ def test_opening_writes_nothing(root: Path) -> None:
         (lambda p: p.mkdir(), "{p} is not a warehouse: it has no data/ folder; create a warehouse with `tracewh ingest LOGDIR -w {p}`"),
         (lambda p: p.touch(), "{p} is a file; a warehouse is a folder with a data/ folder in it"),
         (lambda p: (p / "data").mkdir(parents=True), "{p} holds no traces; ingest some with `tracewh ingest LOGDIR -w {p}`"),
+        (lambda p: (p / "data/run=r/worker=w/span=s/_manifest.json").mkdir(parents=True), "each trace of {p} is damaged; `tracewh check -w {p}` says how to repair them"),
     ],
-    ids=["missing", "folder", "file", "empty"],
+    ids=["missing", "folder", "file", "empty", "damaged"],
 )  # fmt: skip
 def test_what_is_no_warehouse(make: object, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "here"
-    make(path)  # type: ignore[operator]
-    with pytest.raises(tracewh.WarehouseError) as caught:
-        tracewh.open(path)
-    assert str(caught.value) == message.format(p=path)
+    for name in ("here", "it's here"):
+        path = tmp_path / name
+        make(path)  # type: ignore[operator]
+        with pytest.raises(tracewh.WarehouseError) as caught:
+            tracewh.open(path)
+        said = message.replace("-w {p}", f"-w {shlex.quote(str(path))}")
+        assert str(caught.value) == said.format(p=path)
 
 
 def test_traces_of_another_layout(root: Path) -> None:
