@@ -8,6 +8,7 @@ megabytes, and no Python object is created per row.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -247,6 +248,10 @@ def atomic_write(path: Path) -> Iterator[Path]:
     special = path.exists() and not path.is_file()  # e.g. a named pipe or /dev/null
     part = goal if special else _part(goal)
     try:
+        if goal.is_file():
+            # Whoever may not read the old file may not read the new one either.
+            part.touch(0o600)
+            shutil.copymode(goal, part)
         yield part
         if not special:
             part.replace(goal)

@@ -132,7 +132,7 @@ def test_a_trace_whose_source_is_gone_is_dropped(
         for file in warehouse.glob("data/*/*/*/traces.parquet"):
             file.unlink()
         # It works also where no trace is whole.
-        assert main([*shlex.split(*remedies)[1:], "-y"]) == 0
+        assert main([*shlex.split(remedies.pop())[1:], "-y"]) == 0
         assert [each.trace.run for each in check(warehouse)] == ["resnet"]
     finally:
         hidden.rename(source)

@@ -198,6 +198,14 @@ def test_a_text_has_no_other_format(
     assert (done.code, done.out, done.err) == (2, "", said)
 
 
+def test_a_file_that_is_replaced_stays_as_private_as_it_was(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
+    (file := tmp_path / "steps.csv").touch(0o600)
+    assert tracewh("query", "SELECT 1 AS one", "--format", "csv", "-o", file).code == 0
+    assert (file.read_text("utf-8"), f"{file.stat().st_mode:o}") == ("one\n1\n", "100600")
+
+
 def test_a_query_that_fails_leaves_the_old_file_alone(
     tracewh: Command, warehouse: Path, tmp_path: Path
 ) -> None:
