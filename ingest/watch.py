@@ -91,6 +91,10 @@ class Watch:
         Raises:
             IngestError: The warehouse cannot be written.
         """
+        if not self._store.is_made():  # somebody removed it: it gets all traces again
+            self._store.make()
+            self._seen.clear()
+            self._stored.clear()
         sources = self._sources()
         new = {(each.run, each.worker) for each in sources if str(each.path) not in self._seen}
         if new:

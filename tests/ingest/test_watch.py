@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 import tracewh
-from tracewh.ingest.api import FileResult, IngestError, ingest
+from tracewh.ingest.api import FileResult, IngestError, drop, ingest
 from tracewh.ingest.read import reader
 from tracewh.ingest.sources.discover import Source
 from tracewh.ingest.watch import Watch
@@ -139,6 +140,18 @@ def test_a_trace_that_is_written_again_replaces_the_old_one(watched: Watched) ->
         assert opened.sql("SELECT count(*), max(name = 'new') FROM host_events").fetchall() == [
             (200, True)
         ]
+
+
+def test_a_warehouse_that_is_removed_is_filled_again(watched: Watched) -> None:
+    old, new = [("w.1.pt.trace.json", "ingested")], [("w.2.pt.trace.json", "ingested")]
+    watched.write("run/w.1.pt.trace.json", TEXT)
+    assert [watched.scan(), watched.scan()] == [[], old]
+    drop(watched.warehouse, "run")
+    assert [watched.scan(), watched.scan()] == [[], []]  # what was dropped stays away
+    shutil.rmtree(watched.warehouse)
+    watched.write("run/w.2.pt.trace.json", TEXT)
+    assert [watched.scan(), watched.scan()] == [[], old + new]
+    assert [watched.scan(), watched.scan()] == [[], []]
 
 
 def test_run_names_all_files(tmp_path: Path) -> None:

@@ -68,6 +68,10 @@ class LocalStore:
         except OSError as error:
             raise self._cannot_write(error) from None
 
+    def is_made(self) -> bool:
+        """Whether the folder exists that traces are in."""
+        return self.data.is_dir()
+
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
         paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*")))

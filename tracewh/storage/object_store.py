@@ -90,6 +90,10 @@ class ObjectStore:
             if self.location.filesystem.get_file_info(bucket).type.name == "NotFound":
                 raise StoreError(f"{self.location.url}: {NO_BUCKET}")
 
+    def is_made(self) -> bool:
+        """See `Store.is_made`."""
+        return True
+
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
         with as_store_error():

@@ -98,6 +98,9 @@ class Store(Protocol):
             IngestError: It cannot be created.
         """
 
+    def is_made(self) -> bool:
+        """Whether nobody removed what `make` created; true of an object store, where it creates nothing."""
+
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
 
