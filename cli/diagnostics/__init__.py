@@ -320,8 +320,9 @@ def is_damage(error: Exception) -> bool:
 
 #: Starts of messages about Parquet files that do not name the file.
 _BROKEN = ("TProtocolException", "TTransportException")
+#: A path in such a message. The folder of the warehouse may have quotes and newlines in its name, too.
 _FILE = re.compile(
-    r"['\"]([^'\"]*)/data/(run=[^/]+/worker=[^/]+/span=[^/]+)/([^/'\"]+\.parquet)['\"]"
+    r"['\"](/.*?)/data/(run=[^/]+/worker=[^/]+/span=[^/]+)/([^/'\"]+\.parquet)['\"]", re.DOTALL
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -119,6 +120,11 @@ def test_a_file_whose_footer_is_gone_is_a_damaged_trace(tracewh: Command, copy: 
     found = tracewh(*SHOW, "-w", copy)
     assert found.code == 1
     assert "is damaged: host_events.parquet cannot be read; to repair:" in found.err
+    moved = copy.rename(
+        copy.with_name("it's \"mine\"'s")
+    )  # the message of DuckDB has the path in quotes
+    found = tracewh(*SHOW, "-w", moved)
+    assert f" -w {shlex.quote(str(moved))}" in found.err
 
 
 def test_a_warehouse_that_was_removed_is_not_a_damaged_trace(copy: Path) -> None:
