@@ -727,6 +727,8 @@ def find(path: str | os.PathLike[str]) -> Path:
             f"{path}: a warehouse in a store has no tracewh.duckdb; query it with `tracewh query` or from "
             "Python"
         )
+    if not os.fspath(path):
+        raise WarehouseError("the path of the warehouse is empty; name a folder")
     root = Path(os.path.realpath(path))
     where = f"-w {shlex.quote(str(path))}"
     if str(root) != printable(str(root)):

@@ -393,6 +393,18 @@ def test_what_is_no_warehouse(make: object, message: str, tmp_path: Path) -> Non
         assert str(caught.value) == said.format(p=path)
 
 
+def test_a_path_that_is_empty_is_not_the_current_folder(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "the path of the warehouse is empty; name a folder"
+    monkeypatch.chdir(root)
+    with pytest.raises(tracewh.WarehouseError, match=said):
+        tracewh.open("")
+    (tmp_path / "logs").mkdir()
+    with pytest.raises(tracewh.IngestError, match=said):
+        tracewh.ingest(tmp_path / "logs", "")
+
+
 def test_traces_of_another_layout(root: Path) -> None:
     for file in root.glob("data/*/*/*/steps.parquet"):
         duckdb.execute(f"COPY (SELECT 1 AS old) TO '{quoted(file)}'")

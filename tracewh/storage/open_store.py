@@ -20,6 +20,8 @@ def open_store(warehouse: str | os.PathLike[str]) -> Store:
     Raises:
         IngestError: tracewh cannot write a warehouse at that URL.
     """
+    if not os.fspath(warehouse):
+        raise IngestError("the path of the warehouse is empty; name a folder")
     if not is_url(warehouse):
         if (path := os.path.abspath(warehouse)) != printable(path):
             raise IngestError(f"{printable(path)}: the path of a warehouse must be UTF-8")
