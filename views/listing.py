@@ -287,7 +287,7 @@ def _parse_all(
 
 
 def _local(data: Path) -> Iterator[Trace]:
-    for folder in sorted(data.glob("*/*/*")):
+    for folder in sorted(data.glob("*/*/*/")):
         keys = layout.parse_trace_folder(folder.relative_to(data).as_posix())
         if keys is None or not (folder / "traces.parquet").exists():
             continue

@@ -13,9 +13,11 @@ import pytest
 
 import tracewh
 from tracewh.cli.app import main
-from tracewh.ingest.api import ingest
+from tracewh.ingest.api import drop, ingest, names
 from tracewh.schema import tables
 from tracewh.storage.checks import Problem, check, left_behind
+from tracewh.storage.compaction import compact
+from tracewh.storage.copied_warehouse import make_local
 
 SAMPLE = (
     Path(__file__).parents[2]
@@ -136,6 +138,23 @@ def test_a_trace_whose_source_is_gone_is_dropped(
         assert [each.trace.run for each in check(warehouse)] == ["resnet"]
     finally:
         hidden.rename(source)
+
+
+def test_a_file_beside_the_traces_is_no_trace(warehouse: Path, trace: Path) -> None:
+    """Such as an archive of one, and a link to a folder that is gone."""
+    with tracewh.open(warehouse) as opened:
+        before = opened.names()
+    (archive := trace.with_name("span=default.tar")).write_bytes(b"mine")
+    trace.with_name("span=gone").symlink_to("gone")
+    assert problems(warehouse) == []
+    assert names(warehouse) == before
+    with tracewh.open(warehouse) as opened:
+        assert opened.names() == before
+        assert len(opened.files("steps")) == len(before)
+    assert compact(warehouse, "gpu").traces == 1
+    assert make_local(warehouse) == []
+    assert drop(warehouse, "gpu") == 1
+    assert archive.read_bytes() == b"mine"
 
 
 def test_files_that_are_missing_or_do_not_belong(warehouse: Path, trace: Path) -> None:

@@ -21,7 +21,7 @@ def make_local(warehouse: Path) -> list[Path]:
         OSError: A file cannot be renamed.
     """
     data, damaged = warehouse / "data", []
-    for folder in sorted(data.glob("*/*/*")):
+    for folder in sorted(data.glob("*/*/*/")):
         if layout.parse_trace_folder(folder.relative_to(data).as_posix()) is None:
             continue
         names = os.listdir(folder)

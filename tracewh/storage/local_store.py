@@ -74,7 +74,7 @@ class LocalStore:
 
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
-        paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*")))
+        paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*/")))
         return [keys for path in paths if (keys := layout.parse_trace_folder(path.as_posix()))]
 
     def known_traces(self, workers: Iterable[tuple[str, str]]) -> KnownTraces:
@@ -92,7 +92,7 @@ class LocalStore:
             f"{key}=*" if name is None else layout.partition(key, name)
             for key, name in zip(layout.KEYS, (run, worker, None), strict=True)
         )
-        for folder in sorted(self.data.glob(wanted)):
+        for folder in sorted(self.data.glob(f"{wanted}/")):
             with suppress(FileNotFoundError):  # dropped meanwhile
                 if keys := layout.parse_trace_folder(folder.relative_to(self.data).as_posix()):
                     yield LocalTrace(*keys, _origin(folder), folder)
@@ -154,6 +154,8 @@ class LocalStore:
         with suppress(FileNotFoundError), os.scandir(self.data / folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 with suppress(FileNotFoundError):  # dropped meanwhile
+                    if not entry.is_dir():
+                        continue
                     stat = entry.stat()
                     version = stat.st_ino, stat.st_ctime_ns
                     known = self._sources.get(entry.path)
@@ -181,7 +183,7 @@ class LocalStore:
         runs = [layout.run_folder(run)] if run is not None else None
         found = [
             Folder(*keys, {Attempt(0): compacted_runs.objects(folder)})
-            for folder in sorted(self.data.glob(f"{glob.escape(runs[0]) if runs else '*'}/*/*"))
+            for folder in sorted(self.data.glob(f"{glob.escape(runs[0]) if runs else '*'}/*/*/"))
             if (keys := layout.parse_trace_folder(folder.relative_to(self.data).as_posix()))
         ]
         return Contents(found, compacted_runs.list_merged(self.data, runs))
