@@ -27,7 +27,7 @@ import duckdb
 
 from tracewh.files import printable
 from tracewh.quoting import quote_file, quote_literal
-from tracewh.storage.layout import TRACE_FOLDERS, TraceKeys, place_problem, replaying_run
+from tracewh.storage.layout import KEYS, TRACE_FOLDERS, TraceKeys, place_problem, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -509,10 +509,12 @@ class Warehouse:
             self.limit_memory(memory_mb)
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
         if isinstance(self.path, Path):  # Arrow reads the files of an object store
-            data = self.path / "data"  # the tables read it with its special characters escaped
-            self._con.execute(
-                f"SET allowed_directories = [{quote_literal(str(data))}, {quote_file(data)}]"
-            )
+            data = self.path / "data"
+            # To DuckDB, a file is where the links in its path lead to.
+            folders = [data, *map(Path, map(os.path.realpath, _links(data)))]
+            # The tables read them with their special characters escaped.
+            allowed = [f"{quote_literal(str(each))}, {quote_file(each)}" for each in folders]
+            self._con.execute(f"SET allowed_directories = [{', '.join(allowed)}]")
         self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
 
@@ -773,6 +775,16 @@ def listed(path: str | os.PathLike[str]) -> Listing:
     """
     with _as_warehouse_error():
         return Listing.of(path if is_url(path) else find(path))
+
+
+def _links(folder: Path | str, levels: int = len(KEYS)) -> Iterator[str]:
+    """Yield the folders of runs, workers and traces that are links, as to another disk."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield entry.path
+            if levels > 1:
+                yield from _links(entry.path, levels - 1)
 
 
 def holds_traces(root: Path) -> bool:

@@ -330,6 +330,19 @@ def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) 
             warehouse.connection.execute("SET allowed_directories = ['/']")
 
 
+@pytest.mark.parametrize("part", ["run=a", "run=a/worker=w", "run=a/worker=w/span=default"])
+def test_one_that_is_confined_reads_what_its_links_lead_to(
+    root: Path, tmp_path: Path, part: str
+) -> None:
+    """As where a run was moved to another disk."""
+    link, place = root / "data" / part, tmp_path / "it's [1] elsewhere"
+    link.rename(place)
+    link.symlink_to(place)
+    with tracewh.open(root) as warehouse:
+        warehouse.confine()
+        assert warehouse.sql("SELECT run FROM steps ORDER BY run").fetchall() == [("a",), ("b",)]
+
+
 @pytest.mark.parametrize(
     "end",
     ["", ";", " ;; ", "; -- é", ";\n-- one\n/* two; */ ; -- three;", " -- one;\n", " -- one\n;"],
