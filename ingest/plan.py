@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -95,10 +95,17 @@ def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Plan
     for trace in known.traces:
         stored[trace.run, trace.worker].append(trace)
         taken[trace.run, trace.worker][trace.span] = trace.origin.source_path
+    ingested = {path for source in sources for path in _paths(source)}
+    moved = {worker: _of_other_files(traces, ingested) for worker, traces in stored.items()}
     plan = []
     for source in sources:
         worker = source.run, source.worker
         same = None if force else _same_content(source, stored[worker])
+        is_new = force and not any(path in taken[worker].values() for path in _paths(source))
+        if is_new and (old := _same_content(source, moved.get(worker, ()))):
+            # The file was moved: it takes the place of its trace.
+            moved[worker].remove(old)
+            source = replace(source, copies=(*source.copies, old.origin.source_path))
         if same is None:
             span = free_span(source.span, _paths(source), taken[worker])
             source = replace(source, span=span)
@@ -106,6 +113,18 @@ def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Plan
         newest = known.generations.get((*worker, source.span), 0)
         plan.append(Planned(source, same, newest + 1))
     return plan
+
+
+def _of_other_files(traces: Sequence[StoredTrace], paths: Container[str]) -> list[StoredTrace]:
+    """The traces of a worker that no file with one of these paths replaces, if no other trace is of their file.
+
+    Several traces may be of standard input or of one named pipe.
+    """
+    count = Counter(trace.origin.source_path for trace in traces)
+    found = (trace for trace in traces if "/" in trace.origin.source_path)
+    return [
+        t for t in found if t.origin.source_path not in paths and count[t.origin.source_path] == 1
+    ]
 
 
 def make_batches(plan: Sequence[Planned], at_once: int) -> list[list[Planned]]:

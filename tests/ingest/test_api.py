@@ -111,6 +111,31 @@ def test_force_takes_a_file_in_again(write: Write, warehouse: Path) -> None:
     assert (folder / "traces.parquet").stat().st_mtime_ns > before
 
 
+def test_force_takes_files_in_again_that_were_moved(write: Write, warehouse: Path) -> None:
+    """Two of them are alike. One more copy takes the place of no trace whose file is ingested, too."""
+    logs = write("old/run/w.7.json").parent
+    write("old/run/w.8.json")
+    write("old/run/w.9.json", "aten::add")
+    ingest([logs], warehouse)
+    expected = {
+        ("run", "w", str(n)): name for n, name in enumerate(["aten::mm"] * 2 + ["aten::add"], 1)
+    }
+    logs = logs.parent.rename(logs.parents[1] / "new") / "run"
+    for _ in range(2):
+        found = ingest([logs], warehouse, force=True)
+        assert [(each.status, each.span) for each in found] == [("ingested", n) for n in "123"]
+        assert inside(warehouse) == expected
+    [alone] = ingest([logs / "w.8.json"], warehouse, force=True)
+    assert alone.span == "2"
+    other = write("other/run/w.json", "aten::add")
+    write("new/run/w.9.json", "aten::mv")
+    ingest([logs, other], warehouse, force=True)
+    assert inside(warehouse) == expected | {
+        ("run", "w", "3"): "aten::mv",
+        ("run", "w", "default"): "aten::add",
+    }
+
+
 def test_two_files_of_one_name_both_get_in(write: Write, warehouse: Path) -> None:
     paths = [write("a/run/w.json", "aten::mm"), write("b/run/w.json", "aten::add")]
     expected = {("run", "w", "default"): "aten::mm", ("run", "w", "2"): "aten::add"}

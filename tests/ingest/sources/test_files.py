@@ -128,6 +128,10 @@ def test_a_named_pipe_is_read_as_standard_input_is(tmp_path: Path) -> None:
         assert outcome.source_bytes == len(content)
         spans.append((outcome.status, outcome.span))
     assert spans == [("ingested", "default"), ("unchanged", "default"), ("ingested", "2")]
+    # No file takes the place of either: both have the same path.
+    (file := tmp_path / "w.json").write_bytes(other)
+    [outcome] = tracewh.ingest([file], tmp_path / "wh", run="run", force=True)
+    assert outcome.span == "3"
 
 
 def test_only_json_is_read_from_a_named_pipe(tmp_path: Path) -> None:
