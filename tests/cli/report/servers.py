@@ -13,21 +13,31 @@ from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 from urllib.parse import urlsplit
 
 from starlette.testclient import TestClient
 
 import tracewh
 from tracewh.cli.report import serve
+from tracewh.cli.report.worker_pool import Pool, Worker
 
 TOKEN = "a-token"
 HERE = Path(__file__).parent
 
 
-#: A query that ends only when it is stopped, and a function call of minutes in which DuckDB notices no interrupt. DuckDB
-#: 2.0.1 notices one in levenshtein.
-ENDLESS = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"
+#: A query that ends only when it is stopped, one that computes all the while, and a function call of minutes in which
+#: DuckDB notices no interrupt. DuckDB 2.0.1 notices one in levenshtein.
+ENDLESS = "SELECT sleep_ms(1000000000)"
+BUSY = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"
 DEAF = "SELECT jaro_similarity(repeat('a', 8000000), repeat('b', 8000000))"
+
+
+class _LatePool(Pool):
+    """Starts its first process when there is a task for it: each takes a third of a second of CPU time."""
+
+    def _start(self) -> Worker:
+        return super()._start() if hasattr(self, "_idle") else Mock(Worker, is_alive=False)
 
 
 @contextmanager
@@ -36,7 +46,8 @@ def visitor(
 ) -> Iterator[TestClient]:
     """A visitor of a server of its own."""
     hosts = [*serve.LOOPBACK] if token is None else ["*"]
-    app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
+    with patch.object(serve, "Pool", _LatePool):
+        app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
     with closing(app.state.site):
         yield TestClient(app, base_url="http://127.0.0.1:8765")
 

@@ -26,6 +26,7 @@ from starlette.testclient import TestClient
 import tracewh
 from tests.cli.report.conftest import Visit
 from tests.cli.report.servers import (
+    BUSY,
     DEAF,
     ENDLESS,
     TOKEN,
@@ -189,7 +190,7 @@ def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
 def test_sql_may_not_take_forever(samples: tracewh.Warehouse) -> None:
     with visitor(samples, seconds=0.5) as client:
         queries = client.app.state.site.queries  # type: ignore[attr-defined]
-        for sql in (ENDLESS, DEAF):
+        for sql in (BUSY, DEAF):
             before = {worker._process.pid for worker in queries._workers}
             queries._seconds = 0.5
             assert ask(client, sql) == (
