@@ -11,7 +11,9 @@ import tracewh
 from docs import transcripts
 from docs.examples import ExampleError, Examples
 from docs.reference import DOCS, behind, main, pages_with, render, write
+from tests.copied import OpenWarehouse
 from tests.parity.differences import listed
+from tracewh.cli.app import main as command_line
 from tracewh.views import Registry
 from tracewh.views.registry import installed
 from tracewh.views.spec import Spec, parse
@@ -177,8 +179,22 @@ def examples(all_samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
-def wanted(examples: Examples) -> dict[str, str]:
-    return pages_with(examples)
+def wanted(examples: Examples, all_samples: tracewh.Warehouse) -> dict[str, str]:
+    """All pages. The commands share a copy of the samples, but `query`, which locks the settings of its own."""
+    copy = OpenWarehouse(Path(all_samples.path))
+
+    def run(words: list[str]) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            if words[0] != "query":
+                patch.setattr("tracewh.open", open_once)
+            return command_line(words)
+
+    def open_once(path: str) -> tracewh.Warehouse:
+        return copy if Path(path).samefile(copy.path) else tracewh.Warehouse(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("docs.examples.main", run)
+        return pages_with(examples)
 
 
 def test_the_pages_are_what_the_views_say_and_answer(wanted: dict[str, str]) -> None:
