@@ -46,11 +46,11 @@ def pipe(prompt, num_inference_steps, callback_on_step_end=lambda pipe, step, ti
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the samples as logdir/, into which a page may record, and ingested."""
     folder = tmp_path_factory.mktemp("pages")
     shutil.copytree(ROOT / "samples", folder / "logdir")
-    tracewh.ingest([ROOT / "samples"], folder / "tracewh-warehouse")
+    shutil.copytree(samples.path, folder / "tracewh-warehouse")
     return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,6 @@ WITHOUT_COST = {
     "iteration_interval",
     "unrecorded_work",
 }
-ROOT = Path(__file__).parents[2]
 
 
 def test_each_rule_with_a_cost_has_a_phrase_and_a_view() -> None:
@@ -41,10 +41,13 @@ def test_each_rule_with_a_cost_has_a_phrase_and_a_view() -> None:
 
 
 @pytest.fixture(scope="module")
-def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+def real(
+    shared: Path, all_samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tracewh.Warehouse]:
     """A warehouse of real traces that have findings."""
 
     def fill(folder: Path) -> None:
+        shutil.copytree(all_samples.path, folder / "warehouse")
         names = (
             "v100_resnet50_2021",
             "two_ranks_nccl_2023",
@@ -53,7 +56,6 @@ def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tra
         )
         for name in names:
             tracewh.ingest([shared / "traces" / name], folder / "warehouse")
-        tracewh.ingest([ROOT / "samples"], folder / "warehouse")
 
     with CopiedWarehouse(made_once(tmp_path_factory, "verdict", fill) / "warehouse") as warehouse:
         yield warehouse

@@ -18,6 +18,7 @@ import pytest
 from tests.cli.conftest import Command, Done, Rows
 from tests.cli.report.parts import panels_only
 from tracewh.cli.output.progress import format_bytes
+from tracewh.views.warehouse import Warehouse
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 TRACE = {
@@ -418,12 +419,23 @@ def test_demo_shows_the_way_and_what_it_names_works(
 
 
 def test_demo_keeps_its_temporary_warehouse(
-    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tracewh: Command,
+    all_samples: Warehouse,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where the report cannot be drawn yet, what it needs comes first.
 
     The commands of the pages look into ./tracewh-warehouse: the last lines say how the samples come there.
     """
+
+    def copy(given: list[str], warehouse: str) -> int:
+        """What the test above ingests."""
+        assert [Path(path).resolve() for path in given] == [SAMPLES]
+        shutil.copytree(all_samples.path, warehouse)
+        return 0
+
+    monkeypatch.setattr("tracewh.cli.commands.demo.run_ingest", copy)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("tracewh.cli.report.libraries.find_spec", lambda module: None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def local(all_samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse of the bundled samples; one run's name has what a path cannot hold."""
     path = tmp_path_factory.mktemp("local") / "wh"
-    tracewh.ingest([ROOT / "samples"], path)
+    shutil.copytree(all_samples.path, path)
     [sample, *_] = sorted((ROOT / "samples").rglob("*.json.gz"))
     tracewh.ingest([sample], path, run="a/b c%20ü")
     return path
