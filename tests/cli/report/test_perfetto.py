@@ -35,10 +35,12 @@ window.addEventListener("message", async ({ data, source }) => {
 
 
 class Perfetto(BaseHTTPRequestHandler):
-    """Serves the page; by the name localhost, it leads to another origin."""
+    """Serves the page. If it has moved, the name localhost leads to another origin."""
+
+    has_moved = False
 
     def do_GET(self) -> None:
-        if self.headers["Host"].startswith("localhost"):
+        if self.has_moved and self.headers["Host"].startswith("localhost"):
             self.send_response(302)
             port = self.headers["Host"].partition(":")[2]
             self.send_header("Location", f"http://127.0.0.1:{port}/")
@@ -59,6 +61,14 @@ def port() -> Iterator[int]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_address[1]
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def address(samples: tracewh.Warehouse, port: int) -> Iterator[str]:
+    """The address of a server whose pages hand over traces to that page."""
+    server, address = started(samples, "--perfetto", f"http://localhost:{port}/")
+    yield address
+    stop(server)
 
 
 @pytest.fixture(scope="module")
@@ -113,11 +123,7 @@ def opened_by(page: Page) -> Page:
     return popup.value
 
 
-def test_a_click_hands_over_the_trace(
-    visit: Visit, samples: tracewh.Warehouse, port: int, exported: bytes
-) -> None:
-    place = f"http://127.0.0.1:{port}/"
-    server, address = started(samples, "--perfetto", place)
+def test_a_click_hands_over_the_trace(visit: Visit, address: str, exported: bytes) -> None:
     page, said = visit.page, visit.page.locator("#handover")
     # The button needs none of the panels.
     page.route("**/api/panel/**", lambda route: None)
@@ -140,20 +146,20 @@ def test_a_click_hands_over_the_trace(
         )
     finally:
         page.goto("about:blank")
-        stop(server)
 
 
-def test_another_site_gets_nothing(visit: Visit, samples: tracewh.Warehouse, port: int) -> None:
+def test_another_site_gets_nothing(
+    visit: Visit, address: str, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A page that is not where it was to be says that it is ready."""
-    place = f"http://localhost:{port}"
-    server, address = started(samples, "--perfetto", place)
+    monkeypatch.setattr(Perfetto, "has_moved", True)
     page, said = visit.page, visit.page.locator("#handover")
     # The button needs none of the panels.
     page.route("**/api/panel/**", lambda route: None)
     try:
         page.goto(address + PAGE)
         window = opened_by(page)
-        expect(said).to_have_text(f"Waiting for {place}…")
+        expect(said).to_have_text(f"Waiting for http://localhost:{port}…")
         pings = window.evaluate("window.pings")
         window.wait_for_function("(pings) => window.pings > pings + 3", arg=pings)
         assert window.evaluate("window.received") is None
@@ -162,7 +168,6 @@ def test_another_site_gets_nothing(visit: Visit, samples: tracewh.Warehouse, por
         expect(page.get_by_role("button", name="Open in Perfetto")).to_be_enabled()
     finally:
         page.goto("about:blank")
-        stop(server)
 
 
 @pytest.mark.parametrize("address", ["ui.perfetto.dev", "javascript:alert(1)", "https://"])
