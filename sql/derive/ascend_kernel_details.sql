@@ -76,6 +76,20 @@ INNER JOIN ascend_matches AS m ON k.place = m.place
 WHERE m.event_id >= first_free_id()
 ORDER BY m.event_id;
 
+-- Copies and waits have no rows in the file: they ran on the device of the kernels of their process.
+CREATE TABLE ascend_device_ids AS
+SELECT d.device_id AS place_of_process, any_value(k.device_id) AS device_id
+FROM ascend_kernels AS k
+INNER JOIN ascend_matches AS m ON k.place = m.place
+INNER JOIN raw_device AS d ON m.event_id = d.event_id
+WHERE d.event_id < first_free_id()
+GROUP BY d.device_id
+HAVING count(DISTINCT k.device_id) = 1;
+
+UPDATE raw_device SET device_id = i.device_id
+FROM ascend_device_ids AS i
+WHERE raw_device.device_id = i.place_of_process AND raw_device.event_id < first_free_id();
+
 UPDATE raw_device SET
     device_id = coalesce(k.device_id, raw_device.device_id),
     grid = CASE WHEN k.blocks > 0 THEN [k.blocks, 1, 1] END,

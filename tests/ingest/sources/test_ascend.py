@@ -57,6 +57,7 @@ def test_host_rows_are_those_of_kineto(recording: tracewh.Warehouse) -> None:
 
 
 def test_device_rows_and_who_launched_them(recording: tracewh.Warehouse) -> None:
+    # Only kernel_details.csv has the number of the device, 3, and no row for the wait and the copy.
     sql = f"""
         SELECT d.kind, d.name, d.device_id, d.stream_id, (d.start_ns - {BASE}) / 1000, d.duration_ns,
             c.name, o.name
@@ -67,10 +68,10 @@ def test_device_rows_and_who_launched_them(recording: tracewh.Warehouse) -> None
     """
     assert rows(recording, sql) == [
         ("compute", "aclnnMm_MatMul", 3, 2, 22.0, 10_500, "Node@launch", "aten::mm"),
-        ("sync", "EVENT_WAIT", 0, 2, 34.0, 1000, None, None),
+        ("sync", "EVENT_WAIT", 3, 2, 34.0, 1000, None, None),
         ("communication", "hcom_allReduce__501_0_1", 3, None, 36.0, 20_000, None, "c10d::allreduce_"),
         ("compute", "aclnnAdd_Add", 3, 2, 57.0, 2000, None, None),
-        ("memcpy", "MEMCPY_ASYNC", 0, 2, 60.0, 1000, None, None),
+        ("memcpy", "MEMCPY_ASYNC", 3, 2, 60.0, 1000, None, None),
         ("annotation", "aclnnMm_MatMul", 3, 2, None, None, "Node@launch", "aten::mm"),
         ("annotation", "aclnnAdd_Add", 3, 2, None, None, None, None),
     ]  # fmt: skip
