@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The database at the top of a warehouse.
 _DATABASE = "tracewh.duckdb"
+#: The folders of a log folder in which JAX and TensorFlow put a folder for each recording, named after its time.
+_OF_XLA = ("plugins", "profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ def _run_name(given: Sequence[str], relative: str = "") -> str:
     """Return the run of a folder: its path below the given folder, or the name of that one.
 
     Graph captures of a run lie in its folder `capture_traces`, and only the name of the run tells whose they
-    are. So it stands in front, also where the run itself is given, or its captures alone.
+    are. So it stands in front, also where the run itself is given, or its captures alone. Just so, the time that
+    JAX calls a recording by may be that of another job: the log folder stands in front, as in TensorBoard.
 
     Args:
         given: The parts of the path of the given folder.
@@ -155,6 +158,10 @@ def _run_name(given: Sequence[str], relative: str = "") -> str:
         given, relative = given[:-1], f"{CAPTURES}/{relative}".rstrip("/")
     if relative.split("/")[0] == CAPTURES:
         return "/".join([*(name for name in given[-1:] if name.strip("/")), relative])
+    below = relative.split("/") if relative else []
+    *logs, plugins, profile, time = ["", "", "", *given, *below]
+    if (plugins, profile) == _OF_XLA:
+        return "/".join([*(below[:-3] or (name for name in logs[-1:] if name.strip("/"))), time])
     return relative or given[-1]
 
 

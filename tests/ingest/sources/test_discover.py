@@ -170,6 +170,26 @@ def test_what_sglang_merged_is_read_if_nothing_else_is_there(lay: Lay) -> None:
     assert [run for _, run, *_ in found(logs / "a" / merged)] == ["a"]
 
 
+def test_a_recording_of_jax_is_named_after_its_log_folder_and_time(lay: Lay) -> None:
+    # Two jobs may begin to record in the same second: their recordings are no spans of one run.
+    recording = "plugins/profile/2026_11_30_12_00_00"
+    logs = lay(f"a/{recording}/host.trace.json.gz", f"b/c/{recording}/host.trace.json.gz")
+    assert [run for _, run, *_ in found(logs)] == [
+        "a/2026_11_30_12_00_00",
+        "b/c/2026_11_30_12_00_00",
+    ]
+    for given in ("a", "a/plugins", "a/plugins/profile", f"a/{recording}"):
+        assert [run for _, run, *_ in found(logs / given)] == ["a/2026_11_30_12_00_00"], given
+    named = logs / "a" / recording / "host.trace.json.gz"
+    assert [run for _, run, *_ in found(named, logs / "b/c")] == [
+        "a/2026_11_30_12_00_00",
+        "c/2026_11_30_12_00_00",
+    ]
+    assert [run for _, run, *_ in found(lay("plugins/profile/x/host.json") / "plugins")] == [
+        "logs/x"
+    ]
+
+
 def test_what_jax_wrote_for_perfetto_is_read_if_nothing_else_is_there(lay: Lay) -> None:
     logs = lay("a/perfetto_trace.json.gz", "a/host.trace.json.gz", "b/perfetto_trace.json.gz")
     assert [(run, worker) for _, run, worker, _ in found(logs)] == [
