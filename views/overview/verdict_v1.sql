@@ -830,7 +830,10 @@ CREATE MACRO verdict_v1(
                                 'unit': 'us',
                                 'text': CASE
                                     WHEN f.dataloader_us > 0 THEN as_time(f.dataloader_us)
-                                    WHEN f.dataloader_us = 0 AND NOT f.is_foreign THEN 'none'
+                                    WHEN
+                                        f.dataloader_us = 0 AND NOT f.is_foreign
+                                        AND (f.has_batches OR f.source IS DISTINCT FROM 'mindspore')
+                                        THEN 'none'
                                 END,
                                 'detail': CASE
                                     WHEN f.total_us IS NULL AND f.has_batches
@@ -839,6 +842,8 @@ CREATE MACRO verdict_v1(
                                         THEN f.operators_hint
                                     WHEN f.dataloader_us = 0 AND f.has_batches
                                         THEN 'the batches came in time'
+                                    WHEN f.dataloader_us = 0 AND f.source = 'mindspore'
+                                        THEN recording_hint(f.source, 'data')
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
