@@ -54,7 +54,8 @@ CREATE MACRO current_category(category, name) AS
     END;
 
 -- The table that holds an event. torch's exporter in Python, use_python_export, writes an instant as an event
--- that lasts until the recording ends: cpu_instant_event tells that it is one.
+-- that lasts until the recording ends: cpu_instant_event tells that it is one. Of collective_comm, the plugin for XPU
+-- writes calls of oneCCL, on threads of the host: the kernels that they launch are rows of their own.
 CREATE MACRO event_table(phase, category, name, is_timed, has_stream) AS
     CASE
         WHEN phase IN ('s', 't', 'f') THEN 'flow'
@@ -70,7 +71,7 @@ CREATE MACRO event_table(phase, category, name, is_timed, has_stream) AS
             category IN (
                 'kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync', 'cuda_event', 'xpu_sync',
                 'gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events',
-                'mtia_workloadd', 'hpu_op', 'collective_comm', 'mtia_insight',
+                'mtia_workloadd', 'hpu_op', 'mtia_insight',
                 'graph_event_node', 'graph_host_node'
             )
             THEN 'device'

@@ -15,7 +15,7 @@ CREATE TABLE device_events (
     tid VARCHAR,  -- Thread of the row: the stream in most generations.
     device_id INTEGER,  -- [device] Device the event ran on.
     context_id BIGINT,  -- [context] Context on the device.
-    stream_id BIGINT,  -- [stream] Stream (queue) on the device.
+    stream_id BIGINT,  -- [stream, sycl queue] Stream (queue) on the device.
     start_ns BIGINT,  -- Start, nanoseconds since the epoch.
     duration_ns BIGINT,  -- Duration in nanoseconds.
     correlation_id BIGINT,  -- [correlation] Joins the event to the call that launched it.

@@ -285,7 +285,7 @@ KINDS = [
     ("cuda_profiler_range", "gemm", {}, "cuda_profiler_range", "annotation", None),
     ("mtia_ccp_events", "dma_in", {}, "mtia_ccp_events", "memcpy", None),
     ("mtia_ccp_events", "fc", {}, "mtia_ccp_events", "compute", None),
-    ("collective_comm", "hcom_allReduce", {}, "collective_comm", "communication", None),
+    ("collective_comm", "hcom_allReduce", {"stream": 3}, "collective_comm", "communication", None),
 ]
 
 
@@ -296,6 +296,23 @@ def test_device_kinds(ingest_events: IngestEvents) -> None:
         " FROM device_events AS t ORDER BY t.event_id"
     )
     assert rows == [(cat, name, *said) for cat, name, _, *said in KINDS]
+
+
+def test_calls_of_oneccl_are_no_work_of_the_gpu(ingest_events: IngestEvents) -> None:
+    # As the plugin of Kineto for XPU writes them: its kernels have a queue of SYCL, and its calls are on a thread.
+    trace = ingest_events(
+        [
+            call(1, 2, 5),
+            device(4, 9, name="gemm", correlation=5, device=0, **{"sycl queue": 3}),
+            device(5, 8, "collective_comm", "xccl::allreduce", Communicator_id=7) | {"pid": 10},
+        ]
+    )
+    assert trace.rows("SELECT t.name, t.device_id, t.stream_id FROM device_events AS t") == [
+        ("gemm", 0, 3)
+    ]
+    assert trace.rows(
+        "SELECT t.name, t.pid, t.args::VARCHAR FROM host_events AS t WHERE t.category = 'collective_comm'"
+    ) == [("xccl::allreduce", "10", '{"Communicator_id":7}')]
 
 
 def test_the_device_of_annotations_and_counters_is_their_process(
