@@ -60,7 +60,8 @@ def _number_as_text(layout: EventLayout, kind: str) -> str:
         for key in c.keys
     )
     keys = "|".join(re.escape(key) for c in columns for key in c.keys)
-    return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""
+    # The profiler of XPU writes every context as a text, such as "0x1000". That is no odd number.
+    return f"""regexp_matches(r.args, '"({keys})":"([^0]|0[^x])') AND ({said})"""
 
 
 def count_odd_values(

@@ -158,6 +158,7 @@ SOUND = {
 #: What comes back as it was, and is counted, because its columns say something else.
 ODD = {
     "text for numbers": (event(pid=b'"1"', tid=b'"2"', args=b'{"External id": "7", "Ev Idx": "x", "Sequence number": "NaN"}'), ["text_numbers"]),
+    "a handle": (b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"context": "0x1000", "device": 0}}', []),
     "text for times": (event(ts=b'"5.5"', dur=b'"1"'), ["text_timestamps", "text_durations"]),
     "a negative duration": (event(dur=b"-5"), ["negative_durations"]),
     "a time that is no number": (event(ts=b'"soon"'), ["missing_times"]),
