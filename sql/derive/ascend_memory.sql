@@ -3,7 +3,7 @@
 -- summary: The allocations of operator_memory.csv, or else the totals of memory_record.csv, as memory records.
 --
 -- Sizes are in KB and MB with a few decimals, so the bytes are rounded. The files name no addresses: a block is
--- numbered by its row. c10 calls the device of an NPU privateuseone, number 20.
+-- numbered by its row. The number of an NPU among the devices of c10 is 20, privateuseone.
 INSERT INTO raw_memory BY NAME
 WITH
 blocks AS (

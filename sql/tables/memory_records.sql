@@ -11,7 +11,7 @@ CREATE TABLE memory_records (
     time_ns BIGINT,  -- Time of the record, nanoseconds since the epoch.
     pid VARCHAR,  -- Process.
     tid VARCHAR,  -- Thread.
-    device_type VARCHAR,  -- 'cpu', 'cuda', 'hip', 'xpu', ...: c10::DeviceType in lower case.
+    device_type VARCHAR,  -- 'cpu', 'cuda', 'hip', 'xpu', ...: c10::DeviceType in lower case; 'npu' for Ascend.
     device_id INTEGER,  -- [Device Id] Number of the device; NULL for the CPU.
     address BIGINT,  -- [Addr] Address of the block.
     bytes BIGINT,  -- [Bytes] Bytes allocated; negative when released.

@@ -153,9 +153,9 @@ def test_memory_is_that_of_operator_memory(recording: tracewh.Warehouse) -> None
     """
     mib = 1 << 20
     assert rows(recording, sql) == [
-        (3, 2560, "privateuseone", 3, 1, 3 * mib // 2),
-        (5, 1024, "privateuseone", 3, 2, 2 * mib),
-        (33, -2560, "privateuseone", 3, 1, 5 * mib // 4),
+        (3, 2560, "npu", 3, 1, 3 * mib // 2),
+        (5, 1024, "npu", 3, 2, 2 * mib),
+        (33, -2560, "npu", 3, 1, 5 * mib // 4),
     ]
 
 
