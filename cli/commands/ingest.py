@@ -153,7 +153,7 @@ def _problems(results: list[FileResult]) -> list[str]:
 
 
 #: Causes that say how the profiler writes its files, and not that one is damaged; trace_quality reports them.
-NO_DAMAGE = ("no_times", "lost_frame_ends", "recordings_of_other_times")
+NO_DAMAGE = ("no_times", "no_epoch", "lost_frame_ends", "recordings_of_other_times")
 
 
 def _problem(result: FileResult) -> str:

@@ -162,7 +162,7 @@ def test_ingest_does_not_list_how_profilers_write_as_a_problem(
     from tracewh.ingest.result import FileResult
 
     usual = {"lost_frame_ends": 24, "recordings_of_other_times": 1}
-    found = {"a.json": usual, "b.csv": {"no_times": 1, "damaged_rows": 2}}
+    found = {"a.json": usual, "b.csv": {"no_times": 1, "no_epoch": 1, "damaged_rows": 2}}
     summarize([FileResult(Path(n), "ingested", repairs=r) for n, r in found.items()], 1.0)
     out = capsys.readouterr().out
     assert "b.csv  repaired or left out: damaged rows (2)\n" in out
