@@ -83,7 +83,22 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'error',
                     'holds': f.skipped_events > 0,
                     'count': f.skipped_events,
-                    'message': 'Events that could not be ingested: ' || f.skipped_reasons
+                    'message': 'Events that could not be ingested: '
+                    -- The other reasons are repairs. Older versions had other words.
+                    || coalesce(
+                        nullif(
+                            concat_ws(
+                                ', ',
+                                'unreadable_event (' || (f.skipped_reasons ->> '$.unreadable_event')
+                                || ')',
+                                'not_an_object (' || (f.skipped_reasons ->> '$.not_an_object')
+                                || ')',
+                                'damaged_rows (' || (f.skipped_reasons ->> '$.damaged_rows') || ')'
+                            ),
+                            ''
+                        ),
+                        f.skipped_reasons::VARCHAR
+                    )
                 },
                 {
                     'check': 'missing_times',
