@@ -382,6 +382,7 @@ CREATE MACRO verdict_v1(
             coalesce(nullif(m.dataloader_us, 0), u.loading_us, m.dataloader_us) AS dataloader_us,
             p.peak,
             coalesce(k.has_batches, FALSE) AS has_batches,
+            m.total_us IS NULL AND coalesce(k.has_async, FALSE) AS is_async,
             -- Labels count as operators in the breakdown, and not where they hide that none runs.
             m.operators_pct - coalesce(u.label_pct, 0) AS operators_pct,
             u.label_pct,
@@ -433,7 +434,8 @@ CREATE MACRO verdict_v1(
             -- A tail step follows a whole one, unless it is the only step and nothing ran in it.
             coalesce(s.is_empty, FALSE) AS is_empty,
             -- Kineto writes a version of its format, and so does hardly any other program.
-            x.run IS NOT NULL AND coalesce(t.source = 'kineto', FALSE)
+            (x.run IS NOT NULL OR (m.total_us IS NULL AND coalesce(k.has_async, FALSE)))
+            AND coalesce(t.source = 'kineto', FALSE)
             AND t.schema_version IS NULL AS is_foreign,
             x.events,
             x.threads,
@@ -534,6 +536,10 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'Only the input pipeline was recorded: see '
                                 || 'data_preparation_summary.'
+                        WHEN f.is_async
+                            THEN
+                                'Only asynchronous events were recorded, which no view adds up: '
+                                || 'query the table other_events.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.is_foreign
@@ -1106,7 +1112,7 @@ CREATE MACRO verdict_v1(
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
                     THEN 'straggler_what_if'
-                WHEN f.is_capture OR f.is_partial OR f.is_empty THEN 'trace_quality'
+                WHEN f.is_capture OR f.is_partial OR f.is_empty OR f.is_async THEN 'trace_quality'
                 WHEN f.is_foreign THEN 'range_stats'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
                 ELSE 'step_breakdown_summary'
