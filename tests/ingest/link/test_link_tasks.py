@@ -260,7 +260,7 @@ def test_flows(ingest_events: IngestEvents) -> None:
     ]
 
 
-KINDS = [
+KINDS: list[tuple[str, str, dict[str, Any], str, str, bool | None]] = [
     ("kernel", "volta_sgemm_128x64_nn", {}, "kernel", "compute", False),
     ("kernel", "ampere_fp16_s1688gemm_fp16_128x128_nn", {}, "kernel", "compute", True),
     ("Kernel", "volta_fp16_h884gemm_64x64", {}, "kernel", "compute", True),
@@ -303,7 +303,7 @@ def test_calls_of_oneccl_are_no_work_of_the_gpu(ingest_events: IngestEvents) -> 
     trace = ingest_events(
         [
             call(1, 2, 5),
-            device(4, 9, name="gemm", correlation=5, device=0, **{"sycl queue": 3}),
+            device(4, 9) | {"args": {"correlation": 5, "device": 0, "sycl queue": 3}},
             device(5, 8, "collective_comm", "xccl::allreduce", Communicator_id=7) | {"pid": 10},
         ]
     )
