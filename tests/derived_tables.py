@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import duckdb
 
@@ -18,6 +19,12 @@ GRAPHS = "FROM recorded_graphs('graph_nodes')"
 #: What step_activity holds, asked of the events.
 STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
 SAME_TRACE = "h.run = o.run AND h.worker = o.worker AND h.span = o.span"
+#: The traces with host events, and what is added to their event_ids where all are settled together: ingest, too, links
+#: small traces together, with the number of a trace in the upper bits.
+NUMBERED = """(
+    SELECT t.*, (row_number() OVER (ORDER BY t.run, t.worker, t.span) - 1) << 40 AS base
+    FROM (SELECT DISTINCT h.run, h.worker, h.span FROM host_events AS h) AS t
+)"""
 #: Host events in which another one begins that lasts longer, and when the first such one does.
 OVERLAPS = f"""
     SELECT h.run, h.worker, h.span, h.event_id, min(o.start_ns) AS start_ns
@@ -42,12 +49,10 @@ def fill_derived_tables(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -
             FROM ({OVERLAPS}) AS o WHERE {SAME_TRACE} AND h.event_id = o.event_id
         """)
     if "operator_costs" in needed:
-        for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
-            _settle_costs(con, keys)
+        _settle_costs(con)
     if "stacks" in needed:
         con.execute("DELETE FROM stacks")
-        for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
-            _settle_stacks(con, keys)
+        _settle_stacks(con)
     if "graphs" in needed and _has_graphs(con):
         con.execute(f"INSERT INTO graph_nodes BY NAME {NODES}")
         con.execute(f"INSERT INTO graphs BY NAME {GRAPHS}")
@@ -59,19 +64,25 @@ def _has_graphs(con: duckdb.DuckDBPyConnection) -> bool:
     return con.execute(f"FROM host_events WHERE {names} LIMIT 1").fetchone() is not None
 
 
-def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
+def _settle_costs(con: duckdb.DuckDBPyConnection) -> None:
     """With the statements of ingest, on the tables that they read."""
     _create_macros(con)
     con.execute("CREATE SCHEMA settling; SET search_path = 'settling,macros,main'")
-    of_trace = "WHERE run = $1 AND worker = $2 AND span = $3"
-    con.execute(f"CREATE TABLE host_links AS FROM host_events {of_trace}", keys)
-    con.execute("CREATE TABLE raw_host AS SELECT event_id, category, name FROM host_links")
+    con.execute(f"CREATE TABLE numbered AS FROM {NUMBERED}")
     con.execute(
-        "CREATE TABLE raw_device AS SELECT category, duration_ns AS dur_ns"
-        f" FROM device_events {of_trace}",
-        keys,
+        """
+        CREATE TABLE host_links AS
+        SELECT h.* REPLACE (h.event_id + n.base AS event_id, h.parent_op_id + n.base AS parent_op_id)
+        FROM host_events AS h
+        INNER JOIN numbered AS n USING (run, worker, span);
+        CREATE TABLE raw_host AS SELECT event_id, category, name FROM host_links;
+        CREATE TABLE device_links AS
+        SELECT d.* REPLACE (d.op_id + n.base AS op_id)
+        FROM device_events AS d
+        INNER JOIN numbered AS n USING (run, worker, span);
+        CREATE TABLE raw_device AS SELECT category, duration_ns AS dur_ns FROM device_links
+        """
     )
-    con.execute(f"CREATE TABLE device_links AS FROM device_events {of_trace}", keys)
     link_costs(con)
     con.execute(
         """
@@ -85,10 +96,11 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
             unknown_self_ns = c.unknown_self_ns,
             unknown_below_ns = c.unknown_below_ns,
             tensor_core_eligible = c.tensor_core_eligible
-        FROM with_costs('raw_host') AS c
-        WHERE (h.run, h.worker, h.span) = ($1, $2, $3) AND h.event_id = c.event_id
-        """,
-        keys,
+        FROM with_costs('raw_host') AS c, numbered AS n
+        WHERE
+            (h.run, h.worker, h.span) = (n.run, n.worker, n.span)
+            AND h.event_id + n.base = c.event_id
+        """
     )
     con.execute("SET search_path = 'main'; DROP SCHEMA settling CASCADE")
 
@@ -102,42 +114,62 @@ def _create_macros(con: duckdb.DuckDBPyConnection) -> None:
     create_block(con, "tensor_core_operators")
 
 
-def _settle_stacks(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
+@cache
+def _own_database() -> duckdb.DuckDBPyConnection:
+    """A database for what ingest calls, with the macros of ingest and no tables."""
+    own = duckdb.connect(config={"threads": 1})
+    derive(own, "event_kinds")
+    return own
+
+
+def _settle_stacks(con: duckdb.DuckDBPyConnection) -> None:
     """With what ingest calls, on the tables that it reads, in a database of its own."""
     given = con.sql(
-        """
+        f"""
         SELECT
-            event_id, category, name, call_stack, pid, tid, start_ns AS ts_ns,
-            coalesce(duration_ns, 0) AS dur_ns
-        FROM host_events
-        WHERE run = $1 AND worker = $2 AND span = $3 AND start_ns IS NOT NULL
-        """,
-        params=keys,
+            h.event_id + n.base AS event_id, h.category, h.name, h.call_stack, h.pid, h.tid,
+            h.start_ns AS ts_ns, coalesce(h.duration_ns, 0) AS dur_ns
+        FROM host_events AS h
+        INNER JOIN {NUMBERED} AS n USING (run, worker, span)
+        WHERE h.start_ns IS NOT NULL
+        """
     ).to_arrow_table()
-    with duckdb.connect() as own:
+    if not given.num_rows:
+        return
+    own = _own_database()
+    try:
         own.register("given", given)
         own.execute("CREATE TABLE raw_host AS FROM given")
         own.execute(
             "CREATE TABLE raw_memory AS SELECT event_id, pid, tid, ts_ns FROM given LIMIT 0"
         )
-        for name in ("event_kinds", "host", "family"):
+        for name in ("host", "family"):
             derive(own, name)
         nest(own, "intervals")
         for name in ("stacks", "links_in_order"):
             derive(own, name)
-        found = own.sql("SELECT s.* EXCLUDE (trace) FROM out_stacks AS s").to_arrow_table()
-        links = own.sql("SELECT event_id, stack_id FROM host_links").to_arrow_table()
-    con.register("found", found)
-    con.register("links", links)
+        con.register("found", own.table("out_stacks").to_arrow_table())
+        con.register("links", own.table("host_links").to_arrow_table())
+    finally:
+        own.execute("DROP VIEW IF EXISTS intervals")
+        for (table,) in own.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+            own.execute(f"DROP TABLE {table}")
     con.execute(
-        "INSERT INTO stacks BY NAME SELECT $1 AS run, $2 AS worker, $3 AS span, * FROM found", keys
+        f"""
+        INSERT INTO stacks BY NAME
+        SELECT n.run, n.worker, n.span, s.* EXCLUDE (trace)
+        FROM found AS s
+        INNER JOIN {NUMBERED} AS n ON s.trace << 40 = n.base
+        """
     )
     con.execute(
+        f"""
+        UPDATE host_events AS h SET stack_id = l.stack_id
+        FROM links AS l, {NUMBERED} AS n
+        WHERE
+            (h.run, h.worker, h.span) = (n.run, n.worker, n.span)
+            AND h.event_id + n.base = l.event_id
         """
-        UPDATE host_events AS h SET stack_id = l.stack_id FROM links AS l
-        WHERE (h.run, h.worker, h.span) = ($1, $2, $3) AND h.event_id = l.event_id
-        """,
-        keys,
     )
     con.unregister("found")
     con.unregister("links")
