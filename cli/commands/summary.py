@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: From this width on, costs and sentences of findings are next to each other.
 BESIDE = 72
+#: With less room beside its value, what to know about a card is below it.
+LEAST_DETAIL = 24
 Row = dict[str, Any]
 
 
@@ -93,7 +95,7 @@ def page_lines(
     if findings:
         yield ""
         yield page.style("1", "What costs most")
-        yield from _findings(page, findings)
+        yield from _findings(page, findings, trace, options)
     yield ""
     yield page.style("1", "Next")
     for waiting, straggler in late:
@@ -117,9 +119,16 @@ def _cards(page: Page, cards: Sequence[Row]) -> Iterator[str]:
     titles = max(len(card["title"]) for card in cards)
     values = [card["text"] or "-" for card in cards]
     width = max(map(len, values))
+    indent = titles + width + 4
     for card, value in zip(cards, values, strict=True):
-        first = f"{card['title']:<{titles}}  " + page.style("1", f"{value:>{width}}") + "  "
-        yield from page.wrap(card["detail"] or "", indent=titles + width + 4, first=first)
+        line = f"{card['title']:<{titles}}  " + page.style("1", f"{value:>{width}}")
+        detail = card["detail"] or ""
+        if page.width - indent >= LEAST_DETAIL:
+            yield from page.wrap(detail, indent=indent, first=f"{line}  ")
+        else:
+            yield line
+            if detail:
+                yield from page.wrap(detail, indent=2, first="  ")
 
 
 def _bar(page: Page, parts: Sequence[tuple[str, float, str]]) -> Iterator[str]:
@@ -147,8 +156,10 @@ def _bar(page: Page, parts: Sequence[tuple[str, float, str]]) -> Iterator[str]:
     yield line
 
 
-def _findings(page: Page, findings: Sequence[Row]) -> Iterator[str]:
-    """Yield each finding: its cost, what is wrong, what to change, and the view that proves it."""
+def _findings(
+    page: Page, findings: Sequence[Row], trace: ReportTrace, options: tuple[str, str]
+) -> Iterator[str]:
+    """Yield each finding: its cost, what is wrong, what to change, and the command that proves it."""
     beside = page.width >= BESIDE
     width = max(len(finding["title"]) for finding in findings)
     indent = width + 2 if beside else 2
@@ -159,7 +170,7 @@ def _findings(page: Page, findings: Sequence[Row]) -> Iterator[str]:
         first = f"{cost}  " if beside else "  "
         yield from page.wrap(finding["text"], indent=indent, first=first)
         yield from page.wrap(finding["remedy"], indent=indent, first=" " * indent)
-        yield " " * indent + page.style("2", f"see: tracewh show {finding['view']}")
+        yield " " * indent + page.style("2", f"see: {_show(finding['view'], trace, *options)}")
 
 
 def _options(
@@ -191,14 +202,19 @@ def _comparison(trace: ReportTrace, waiting: str, straggler: str, options: tuple
     return f"  tracewh diff {run} {run}{chosen}{where}"
 
 
+def _show(view: str, trace: ReportTrace, one: str, where: str) -> str:
+    """Return the command that prints what a view says about the trace."""
+    return f"tracewh show {view} --run {shlex.quote(trace.run)}{one}{where}"
+
+
 def _commands(trace: ReportTrace, view: str, one: str, where: str) -> Iterator[str]:
     """Yield commands to type next: the evidence, all advice, and the report."""
     from tracewh.cli.report.report_trace import OTHER
 
     run = shlex.quote(trace.run)
-    yield f"  tracewh show {view} --run {run}{one}{where}"
+    yield f"  {_show(view, trace, one, where)}"
     if trace.source == OTHER:  # no rule knows its events
-        yield f"  tracewh show flamegraph --run {run}{one}{where}"
+        yield f"  {_show('flamegraph', trace, one, where)}"
     else:
         yield f"  tracewh show recommendations --run {run}{where}"
     yield f"  tracewh report {run}{one}{where} -o report.html"
