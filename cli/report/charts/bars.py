@@ -72,7 +72,8 @@ def stacked(
                 "sort": None,
                 "title": None if is_many else x,
                 "axis": {
-                    "labelAngle": -40 if is_many else 0,
+                    # On a phone, slanted names would push the bars and the legend out of the chart.
+                    "labelAngle": {"expr": "letters < 24 ? -90 : -40"} if is_many else 0,
                     "labelOverlap": True,
                 },
                 "scale": {"paddingInner": 0.2},

@@ -137,7 +137,8 @@ def named() -> dict[str, Any]:
 
 def axis(word: str, ticks: Any = 6) -> dict[str, Any]:
     """Return an axis that has the unit at each number. The word may be an expression."""
-    return {"labelExpr": f"format(datum.value, ',.4~r') + {unit_text(word)}", "tickCount": ticks}
+    said = f"format(datum.value, ',.4~r') + {unit_text(word)}"
+    return {"labelExpr": said, "labelSeparation": 6, "tickCount": ticks}
 
 
 def unit_text(word: str) -> str:

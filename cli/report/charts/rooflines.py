@@ -24,7 +24,7 @@ HEIGHT = 340
 PHONE, DESK = (230, 15, 2), (640, 30, 5)
 #: Width and height of a letter.
 LETTER, LINE = 6.3, 15
-UNKNOWN = "The limits of this device are not known."
+UNKNOWN = "Device limits unknown"
 
 
 @dataclass(frozen=True, slots=True)
