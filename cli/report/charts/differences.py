@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,12 @@ from tracewh.cli.report.charts.parts import (
 
 #: Orange and blue differ for every reader, unlike red and green.
 LONGER, SHORTER, NOISE = "#d55e00", "#2f84c6", "#9aa1ad"
+#: What a bar is, and a shorter word for it on a phone, where names leave little room for the legend.
+DIRECTIONS = {
+    "more than the baseline": "more",
+    "less than the baseline": "less",
+    "within run-to-run noise": "noise",
+}
 #: The view says which differences are within the noise; where it does not, nothing is grey.
 DIRECTION = {
     "calculate": "datum.significant === false ? 'within run-to-run noise' : "
@@ -140,12 +147,13 @@ def _directions() -> dict[str, Any]:
         "field": "_direction",
         "type": "nominal",
         "scale": {
-            "domain": [
-                "more than the baseline",
-                "less than the baseline",
-                "within run-to-run noise",
-            ],
+            "domain": list(DIRECTIONS),
             "range": [LONGER, SHORTER, NOISE],
         },
-        "legend": {"title": None, "orient": "top", "columns": {"expr": "letters < 24 ? 1 : 3"}},
+        "legend": {
+            "title": None,
+            "orient": "top",
+            "columns": {"expr": "letters < 24 ? 2 : letters < 39 ? 1 : 3"},
+            "labelExpr": f"letters < 24 ? {json.dumps(DIRECTIONS)}[datum.label] : datum.label",
+        },
     }

@@ -37,8 +37,8 @@ COLORS = {
     "idle": "#7b8496",
 }
 PLAIN = "#3267d6"
-#: Numbers of a horizontal axis: as many as fit.
-ACROSS = {"expr": "max(2, floor(width / 110))"}
+#: Numbers of a horizontal axis: as many as fit. With less than three, an axis from -4 to 4 has only its 0.
+ACROSS = {"expr": "max(3, floor(width / 110))"}
 
 
 def chart_of(**parts: Any) -> Specification:

@@ -116,6 +116,23 @@ def test_names_of_workers_below_bars_leave_room_for_the_chart(width: int, angle:
     assert {*map(int, angles)} == {angle}
 
 
+@pytest.mark.parametrize(
+    ("width", "numbers", "words"),
+    [
+        (150, ["−4 us", "0 us", "4 us"], ["more", "less", "noise"]),
+        (900, ["−4 us", "0 us", "4 us"], ["more than the baseline", "less than the baseline"]),
+    ],
+)
+def test_differences_on_a_phone(width: int, numbers: list[str], words: list[str]) -> None:
+    """The axis has a number beside its 0, and the legend fits beside the names."""
+    rows = found({"name": "-", "delta_us": "us"}, ("a", -4), ("b", 4))
+    chart = {"kind": "delta", "label": "name", "values": ("delta_us",)}
+    svg = svg_of(charts.specification(chart, rows), charts.records(rows), width)
+    shown = re.findall(r'opacity="1">([^<]+)<', svg.replace("µs", "us"))
+    assert [text for text in shown if text in numbers] == numbers
+    assert {*words} <= {*shown}
+
+
 def test_parts_of_a_chart_have_different_colors() -> None:
     """The legend tells them apart by nothing else."""
     panels = [panel for section in SECTIONS for panel in section.panels if panel.chart]
