@@ -18,11 +18,12 @@ function legend(parts) {
     element("span", {}, element("i", { className: `c-${color}` }), `${word} ${rounded(value, "us")}`)));
 }
 
-// A value in two or three significant digits, with its unit.
+// A value in two or three significant digits, with its unit; a time as the sentences of the views have it.
 function rounded(value, unit) {
   if (value === null || value === undefined) return "—";
-  const [size, word] = scale(unit, value);
-  const text = significant(value / size);
+  const isTime = unit === "us" || unit === "ns";
+  const [size, word] = scale(unit, isTime ? value / 0.9995 : value); // what is rounded to 1,000 has the next unit
+  const text = isTime ? asDigits(value / size) : significant(value / size);
   return word ? `${text} ${word}` : text;
 }
 

@@ -27,7 +27,7 @@ ELEMENTS["two-runs"] = (holder, panel) => {
   const lines = [step, ...changes, ...figures].filter(Boolean).map((row) => element("tr", { className: row.certainty === "not significant" ? "noise" : "" },
     element("th", { scope: "row", textContent: row.title, className: row.part }),
     cell(row.baseline_value, row.unit), cell(row.experiment_value, row.unit), signed(cell(row.delta_value, row.delta_unit), row.delta_value),
-    signed(cell(row.delta_pct, "pct"), row.delta_pct), element("td", { textContent: row.certainty ?? "", className: "certainty" })));
+    share(row.delta_pct), element("td", { textContent: row.certainty ?? "", className: "certainty" })));
   const head = ["", "baseline", "experiment", "difference", "% of the baseline", ""]
     .map((text) => (text ? element("th", { scope: "col", textContent: text }) : element("td")));
   const table = element("table", { className: "facts" },
@@ -43,6 +43,12 @@ function figureOf(value, unit) {
 function signed(cell, value) {
   cell.textContent = value > 0 ? `+${cell.textContent}` : cell.textContent.replace(/^-/, "−");
   return cell;
+}
+
+// A change in percent, as `tracewh diff` prints it: of 99.8 %, something is left.
+function share(pct) {
+  const text = typeof pct === "number" ? `${pct.toFixed(1)} %` : figureOf(pct, "pct");
+  return signed(element("td", { textContent: text, title: shown(pct, "pct") }), pct);
 }
 
 function stripOf(name, ...cells) {

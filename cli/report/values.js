@@ -40,7 +40,7 @@ function shown(value, unit, brief = false) {
   const length = Math.abs(scaled);
   const digits = brief && word ? (length >= 100 ? 0 : length >= 10 ? 1 : 2) : length >= 100 ? 1 : 3;
   // What is not 0 must not look like 0: a small p-value says much.
-  const text = scaled !== 0 && length < 0.0005 ? scaled.toPrecision(2)
+  const text = scaled !== 0 && length < 0.5 * 10 ** -digits ? String(Number(scaled.toPrecision(2)))
     : scaled.toLocaleString("en", { maximumFractionDigits: digits });
   return word ? `${text} ${word}` : text;
 }
@@ -99,7 +99,15 @@ function exactTime(ns) {
 }
 
 function significant(value) {
-  return value.toLocaleString("en", { maximumSignificantDigits: value >= 100 ? 3 : 2 });
+  return value.toLocaleString("en", { maximumSignificantDigits: Math.abs(value) >= 100 ? 3 : 2 });
+}
+
+// As the function as_digits of the views has it: 14.8 ms in a sentence is not 15 ms beside it.
+function asDigits(value) {
+  const length = Math.abs(value);
+  const decimals = length >= 19.95 ? 0 : 1;
+  if (value === 0 || length < 0.995) return String(Number(value.toPrecision(2)));
+  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 // Shortens a long name in the middle, where what is left still differs.

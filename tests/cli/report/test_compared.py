@@ -123,6 +123,13 @@ def test_the_sentence_is_that_of_the_view(visit: Visit, file: str, pair: tracewh
     lines = panel.locator("tbody tr")
     assert lines.locator("th").all_inner_texts() == [row["title"] for row in (step, *changes, *figures)]  # fmt: skip
     assert lines.locator(".certainty").all_inner_texts() == [row["certainty"] or "" for row in (step, *changes, *figures)]  # fmt: skip
+    # All cells say what `tracewh diff` prints.
+    assert lines.nth(0).locator("td").all_inner_texts()[3] == f"+{step['delta_pct']:.1f} %"
+    numbers = "[rounded(-231.4, 'us'), rounded(12.41, 'us'), rounded(999.6, 'us'), significant(-231.4), share(-99.8).textContent]"
+    assert visit.page.evaluate(numbers) == ["-231 µs", "12.4 µs", "1.0 ms", "-231", "−99.8 %"]
+    # What is not 0 does not look like 0.
+    numbers = "[shown(0.003, 'us', true), shown(-0.0033, 'pct', true), shown(0.003, '', true), shown(0, 'us', true)]"
+    assert visit.page.evaluate(numbers) == ["0.003 µs", "-0.0033 %", "0.003", "0 µs"]
     points = lines.nth(1 + len(changes)).locator("td").nth(2).inner_text()
     assert points.endswith(" points") and points[0] == "−"
     assert panel.locator("tr.noise").count() == sum(

@@ -126,7 +126,7 @@ def test_workers_stand_under_each_other_on_one_clock(many: Drawn) -> None:
     assert many.view == (0, 10)
     assert many.page.locator(".timeline-stack .said").inner_text().replace("\u00a0", " ") == (
         "Rank 1 ran on the host of rank 0 and shares its clock. The times of rank 2 are moved by"
-        " −5 ms to the clock of rank 0. Then 4 collectives end together, within 1 µs."
+        " −5.0 ms to the clock of rank 0. Then 4 collectives end together, within 1.0 µs."
     )
     starts = many.ask(
         """t.tracks.map((track) => track.inLane("thread 1 1")
@@ -339,7 +339,7 @@ def test_two_runs_are_zoomed_to_a_block(visit: Visit, compared_page: Path) -> No
     assert two.ask(notes) == ["", "the chosen block starts together in both"]
     two.page.get_by_title("the step of median length").click()
     assert two.ask("t.baseline.shift") == -4 * MS
-    assert two.ask(notes) == ["10 ms", "the median steps of both start together: 20 ms"]
+    assert two.ask(notes) == ["10.0 ms", "the median steps of both start together: 20 ms"]
     assert two.view == (0, 20)
     assert (
         two.page.evaluate(
