@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from tracewh.cli.diff.comparison import Change, Comparison, Row
 from tracewh.cli.output.cell_format import text as plain
-from tracewh.cli.output.cells import pad
-from tracewh.cli.output.labels import distinct, shorten
+from tracewh.cli.output.cells import pad, wrap
+from tracewh.cli.output.labels import distinct
 
 if TYPE_CHECKING:
     from tracewh.cli.output.text_page import Page
@@ -73,9 +73,12 @@ def _in_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    parts = [pad(row[0], widths[0])]
-    parts += [cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5], strict=True)]
+    parts = [pad(row[0], widths[0]), *_figures(row[1:5], widths[1:5])]
     return GAP.join([*parts, row[5]]).rstrip()
+
+
+def _figures(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
 
 
 def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
@@ -92,7 +95,8 @@ def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     labels = distinct(indented, longest)
     drawn = []
     for name, *cells in rows:
-        label = labels.get(name) or shorten(name, width)
+        *above, label = [labels[name]] if name in labels else wrap(name, width) or [""]
+        drawn += above
         if is_beside and cell_len(label) <= room:
             drawn.append(_line((label, *cells), (room, *widths)))
             continue
@@ -100,10 +104,13 @@ def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
         beside = "" if is_beside else cells[-1]
         drawn += [pad(label, width - len(beside)) + beside] if label else []
         if any(cells):
-            below = (*cells[:-1], cells[-1] if is_beside else "")
-            drawn.append(
-                _line(("", *below), (room if is_beside else len(INDENT) - len(GAP), *widths))
-            )
+            below = ("", *cells[:-1], cells[-1] if is_beside else "")
+            if is_beside:
+                drawn.append(_line(below, (room, *widths)))
+            elif len(INDENT) + figures <= width:
+                drawn.append(_line(below, (len(INDENT) - len(GAP), *widths)))
+            else:
+                drawn.append(" ".join(_figures(cells[:-1], widths)))
     return [line.rstrip() for line in drawn]
 
 

@@ -219,6 +219,9 @@ def _blocks(fits: Sequence[_Fit], style: TableStyle, keys: Sequence[str]) -> Ite
     left = _left(fits, style, keys)
     repeated = [fit.column for fit in left]
     rest = [fit for fit in fits if fit.column not in repeated]
+    # Numbers are never cut, so the names before them are.
+    widest = max((fit.width for fit in rest if fit.column.numeric), default=0)
+    left = _shortened(left, style.width - widest - len(GAP), keys, SHORTEST_KEY)
     block = left
     for fit in rest:
         if len(block) > len(left) and _total([*block, fit]) > style.width:

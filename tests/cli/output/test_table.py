@@ -102,6 +102,16 @@ def test_a_long_name_leaves_room_for_the_columns_of_its_first_block() -> None:
     assert len(lines[0].split()) == 4
 
 
+def test_names_are_cut_more_where_a_number_needs_the_room() -> None:
+    """A run and a time since 1970 on a terminal of 40 columns."""
+    columns = [texts("run", *(f"{NAME[:40]}{n}" for n in range(8)))]
+    columns += [column("first_ns", [1_795_772_303_011_356_631] * 8), column("steps", [1] * 8)]
+    lines = render(columns, TableStyle(width=40))
+    assert max(map(len, lines)) <= 40
+    assert lines[1].split() == ["─" * 19, "─" * 19]
+    assert len({line[:19] for line in lines[2:10]}) == 8
+
+
 def test_prose_wraps() -> None:
     columns = [
         texts("check", "no_stacks"),
