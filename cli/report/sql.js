@@ -56,6 +56,13 @@ function showDrawing() {
   if (!picture.hidden) showPicture(picture, answer);
 }
 
+// A table leaves out columns of which no row has a value. Whoever wrote the query is told so.
+function withoutEmpty(panel) {
+  const empty = panel.columns.filter((_, n) => panel.values[n].every((value) => value === null));
+  const notes = empty.length ? [`Without a value: ${empty.map(({ name }) => name).join(", ")}.`] : [];
+  return { ...panel, notes, table: empty.length < panel.columns.length };
+}
+
 async function run() {
   const sql = text.value;
   remember(sql);
@@ -72,7 +79,7 @@ async function run() {
     } else {
       message.textContent = panel.said;
       show(panel.rows ? panel : null);
-      if (panel.rows) await draw(holder, "ask", { ...panel, table: true }, "Rows");
+      if (panel.rows) await draw(holder, "ask", withoutEmpty(panel), "Rows");
     }
   });
   if (!isDone && running === null) { // removes the rows of the previous query

@@ -56,6 +56,13 @@ DataTable.type("text", { order: orders(byText) });
 const isUnused = ({ name, meaning, values }) =>
   Boolean(meaning) && /(^|_)replayed_/.test(name) && values.every((value) => !value);
 
+// A number that arrived as text: a decimal keeps its digits, unless its unit is no longer in the title of the column.
+function readable(text, unit) {
+  if (INTEGER.test(text)) return BigInt(text);
+  const value = Number(text);
+  return scale(unit, 1)[1] && Number.isFinite(value) ? value : text;
+}
+
 function listed(holder, id, panel, label) {
   const known = panel.columns.map((column, n) => ({ ...column, values: panel.values[n] }))
     .filter((column) => column.values.some((value) => value !== null) && !isUnused(column));
@@ -97,8 +104,7 @@ function listed(holder, id, panel, label) {
       orderSequence: column.numeric ? ["desc", "asc"] : ["asc", "desc"],
       render: (value, type) => {
         if (type !== "display") return value;
-        const isLarge = column.numeric && typeof value === "string" && INTEGER.test(value);
-        return asHtml(shown(isLarge ? BigInt(value) : value, column.unit, true));
+        return asHtml(shown(column.numeric && typeof value === "string" ? readable(value, column.unit) : value, column.unit, true));
       },
       createdCell: (cell, value) => {
         cell.dataset.column = column.name;
@@ -113,7 +119,8 @@ function listed(holder, id, panel, label) {
   hideCopies();
   const found = () => table.rows({ search: "applied" }).count();
   const showCount = () => {
-    count.textContent = found() === panel.rows ? `${panel.rows} rows` : `${found()} of ${panel.rows} rows`;
+    const all = `${number.format(panel.rows)} rows`;
+    count.textContent = found() === panel.rows ? all : `${number.format(found())} of ${all}`;
   };
   const narrow = (name, test) => {
     table.search.fixed(name, test && ((_, row) => test(row))).draw();

@@ -239,8 +239,8 @@ def test_a_stretch_of_the_memory_curve_lists_what_lived_then(visit: Visit, repor
     panel.get_by_text("Blocks of cpu allocated between").wait_for()
     after = visit.panel("memory-events").locator(".said").inner_text()
     total = before.split()[0]
-    assert re.fullmatch(rf"(\d+) of {total} rows", after)
-    assert 0 < int(after.split()[0]) < int(total)
+    assert re.fullmatch(rf"[\d,]+ of {total} rows", after)
+    assert 0 < int(after.split()[0].replace(",", "")) < int(total.replace(",", ""))
 
 
 def test_and_so_do_two_numbers(visit: Visit, report: Path) -> None:
@@ -360,10 +360,10 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     assert said in visit.panel("stacks").inner_text()
     assert said not in visit.panel("lines").inner_text()
     panel = visit.panel("operators-table")
-    expect(panel.get_by_text("2000 rows", exact=True)).to_be_visible()
+    expect(panel.get_by_text("2,000 rows", exact=True)).to_be_visible()
     assert 10 < panel.locator("tbody tr").count() < 300  # only those on the screen
     panel.get_by_label("name: contains").press_sequentially("op 20")
-    expect(panel.get_by_text(" of 2000 rows")).to_be_visible()
+    expect(panel.get_by_text(" of 2,000 rows")).to_be_visible()
     assert all("op 20" in name for name in visit.column("operators-table", "name"))
     # A print has no more rows than the screen.
     visit.page.emulate_media(media="print")

@@ -300,7 +300,7 @@ def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: st
     page = visit.page
     page.goto(f"{address}sql")
     page.locator("#ask textarea").fill(
-        "SELECT * FROM (VALUES (9007199254740993, 1700000000123456789, 1.50, 'b'),"
+        "SELECT *, \"d.x\" * 1000 AS half_ms, NULL AS gone FROM (VALUES (9007199254740993, 1700000000123456789, 1.50, 'b'),"
         " (170141183460469231731687303715884105727, 1700000000123456788, 0.25, '12345'),"
         " (7, 5, 10, 'a')) AS t(n, start_ns, \"d.x\", text)"
     )
@@ -316,6 +316,9 @@ def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: st
         "170,141,183,460,469,231,731,687,303,715,884,105,727",
         "7",
     ]
+    # A decimal has its unit, which the title has not.
+    assert cells("half_ms") == ["1.5 s", "250 ms", "10 s"]
+    expect(page.locator("#ask .content > .said")).to_have_text("Without a value: gone.")
     assert cells("start_ns") == [
         "2023-11-14T22:13:20.123456789Z",
         "2023-11-14T22:13:20.123456788Z",
