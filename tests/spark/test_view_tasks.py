@@ -225,7 +225,11 @@ def test_errors_come_before_any_job(
         grup_by="name",
         **there,
     )
-    refuses("trend_v1 needs figure: One of the figures above.", "trend", **there)
+    refuses(
+        "trend_v1 needs figure: Name of a figure, e.g. step_us; the page of the view lists them.",
+        "trend",
+        **there,
+    )
     refuses(
         "group_by must be one of 'name', 'launch', not 'grid'",
         "kernel_stats",

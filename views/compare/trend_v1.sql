@@ -36,7 +36,7 @@
 --
 -- params
 --   name    type     unit  default  meaning
---   figure  VARCHAR  -     -        One of the figures above.
+--   figure  VARCHAR  -     -        Name of a figure, e.g. step_us; the page of the view lists them.
 --   name    VARCHAR  -     NULL     Name of the operator or kernel, for the figures that need one.
 --   runs    VARCHAR  -     '*'      Pattern of the runs to include, e.g. 'nightly/*'.
 --   alpha   DOUBLE   -     0.05     A change is marked if its p-value is below this: the probability that pure noise has any mark.
