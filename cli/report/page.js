@@ -108,6 +108,14 @@ for (const select of document.querySelectorAll("select[data-choice]")) {
     location.search = wanted;
   });
 }
+// Whoever goes back finds the choice that led away from the page. It is not what the page shows.
+window.addEventListener("pageshow", ({ persisted }) => {
+  for (const select of document.querySelectorAll("select[data-choice], select[data-screen]")) {
+    if (persisted && select.dataset.screen) continue; // the first screen that is shown came back with it
+    const own = [...select.options].find((option) => option.defaultSelected);
+    if (own) select.value = own.value;
+  }
+});
 if (!data) {
   for (const details of document.querySelectorAll("article[data-panel] details")) {
     const { textContent } = details.querySelector("code");

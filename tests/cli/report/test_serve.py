@@ -438,6 +438,11 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     visit.all_panels()
     page.locator("[data-choice=run]").select_option("resnet_workers_0")
     page.wait_for_url("**/?run=resnet_workers_0")
+    # Whoever goes back finds the choices of that page, and not the one that led away from it.
+    page.go_back()
+    expect(page.locator("[data-choice=run]")).to_have_value("ddp_gloo")
+    page.go_forward()
+    expect(page.locator("[data-choice=run]")).to_have_value("resnet_workers_0")
     page.locator("[data-choice=span]").select_option("2")
     page.wait_for_url("**/?run=resnet_workers_0&worker=worker0&span=2")
     page.locator("[data-choice=baseline]").select_option("resnet_workers_2")
