@@ -234,4 +234,11 @@ search.addEventListener("input", () => {
 });
 
 if (window.matchMedia("(max-width: 900px)").matches) names.open = false;
-if (location.hash.length > 1) text.value = decodeURIComponent(location.hash.slice(1));
+if (location.hash.length > 1) {
+  const written = location.hash.slice(1);
+  try {
+    text.value = decodeURIComponent(written);
+  } catch { // a link that somebody wrote by hand, e.g. with a % that is no escape
+    text.value = written.replaceAll("%20", " ");
+  }
+}

@@ -252,6 +252,8 @@ def test_a_query_and_its_plan(visit: Visit, address: str) -> None:
     expect(page.locator("#ask pre")).to_contain_text("Projection")
     page.get_by_role("link", name="tracewh").click()
     page.wait_for_url(address)
+    page.goto(f"{address}sql#SELECT 7 % 4")  # a link that somebody wrote by hand
+    expect(page.locator("#ask textarea")).to_have_value("SELECT 7 % 4")
 
 
 def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address: str) -> None:
