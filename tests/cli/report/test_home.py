@@ -231,3 +231,8 @@ def test_the_page_fits(visit: Visit, address: str, width: int, theme: str) -> No
     expect(page.locator("html")).to_have_attribute("data-theme", theme)
     expect(page.locator("#runs tbody tr")).to_have_count(3)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    # A name without a blank breaks.
+    page.locator("#runs [data-column=gpus]").first.evaluate(
+        "cell => cell.textContent = 'GPU'.repeat(60)"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -98,6 +98,11 @@ def test_a_long_path_of_a_function_breaks(visit: Visit, gloo: Path, text: str) -
             "shown => shown.textContent = 'resize (' + 'transforms/'.repeat(12) + 'image.py:9)'"
         )
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
+    # So does the name of a device.
+    visit.panel("verdict").evaluate("""panel => {
+      panel.querySelector(".headline").before(element("p", { className: "recorded", textContent: "GPU".repeat(60) }));
+    }""")
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_bars_are_as_long_as_the_time(visit: Visit, gloo: Path, samples: tracewh.Warehouse) -> None:
