@@ -8,6 +8,7 @@ writer may pause for longer than the interval between two scans.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -69,7 +70,9 @@ class Watch:
         if "-" in self._paths:
             raise IngestError("- is standard input, which can be read once: tracewh ingest -")
         for path in filter(is_pipe, self._paths):
-            raise IngestError(f"{path} is a pipe, which can be read once: tracewh ingest {path}")
+            raise IngestError(
+                f"{path} is a pipe, which can be read once: tracewh ingest {shlex.quote(path)}"
+            )
         if run is not None and (problem := layout.name_problem("run", run)):
             raise IngestError(f"{problem}; give it one with --run")
         self._store.make()
