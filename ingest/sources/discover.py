@@ -151,8 +151,16 @@ def _name_problem(source: Source) -> str:
 
 def _with_problem(source: Source, problem: str) -> Source:
     """Return a source that will not be read, with names that can be looked for."""
-    run, worker, span = (printable(getattr(source, key))[:40] or "-" for key in layout.KEYS)
+    run, worker, span = (_short_name(key, getattr(source, key)) for key in layout.KEYS)
     return replace(source, run=run, worker=worker, span=span, problem=problem)
+
+
+def _short_name(key: str, name: str) -> str:
+    """Return the beginning of a name, as a folder can have it: a letter may take twelve bytes there."""
+    short = printable(name)[:40] or "-"
+    while layout.name_problem(key, short):
+        short = short[:-1]
+    return short
 
 
 def _recordings(folder: LogFolder) -> list[File]:

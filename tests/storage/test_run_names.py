@@ -115,15 +115,24 @@ def test_a_name_that_no_folder_can_have_keeps_no_other_file_out(tmp_path: Path) 
     in_no_text = os.fsencode(logs) + b"/run\xff"
     for folder in (os.fsencode(logs), in_no_text):
         os.mkdir(folder)
-    for file in (too_long, no_text, logs / "good.json", in_no_text + b"/c.json"):
+    # 40 of them, which the message has, are too long as well.
+    longer = logs / ("核" * 60) / "d.json"
+    longer.parent.mkdir()
+    for file in (too_long, longer, no_text, logs / "good.json", in_no_text + b"/c.json"):
         Path(os.fsdecode(file)).write_text(TRACE)
     result = ingest([logs], tmp_path / "wh")
     said = f"the name of a worker is too long for a folder, 367 bytes with 'worker=': {'é' * 40}..."
+    too_long_a_run = f"the name of a run is too long for a folder, 544 bytes with 'run=': {'核' * 40}...; give it one with --run"
     assert sorted((str(each.source), each.status, each.reason) for each in result) == [
         (f"{logs}/a\\udcff.json", "refused", "its path is not UTF-8; rename it"),
         (f"{logs}/good.json", "ingested", ""),
         (f"{logs}/run\\udcff/c.json", "refused", "its path is not UTF-8; rename it"),
         (str(too_long), "refused", said),
+        (
+            str(longer),
+            "refused",
+            too_long_a_run,
+        ),
     ]
     assert names(tmp_path / "wh") == [("logs", "good", "default")]
 
