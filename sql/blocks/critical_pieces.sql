@@ -68,7 +68,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         SELECT
             k.trace,
             k.lane,
-            k.event_id AS id,
+            (k.trace::BIGINT << 40) + k.event_id AS id,
             k.start_ns,
             k.end_ns,
             k.launch_ns AS call_ns
