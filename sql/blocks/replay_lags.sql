@@ -11,7 +11,7 @@
 --
 -- params
 --   name  type     unit  default  meaning
---   work  VARCHAR  -     -        Name of a relation, as of replay_work.
+--   work  VARCHAR  -     -        Name of a relation, as of replay_work: with ids that are unique among all traces.
 -- columns
 --   name       type    unit  meaning
 --   trace      BIGINT  key   Number of the trace.

@@ -11,6 +11,8 @@
 -- It makes joins three times as fast as (run, worker, span, event_id), and is computed at once for all rows
 -- of a file. Joining a table of numbers would compare the three names for each row.
 --
+-- A SELECT that computes it has no window and no aggregate of the list: DuckDB would write the list into each row.
+--
 -- params
 --   run, worker, span
 -- columns

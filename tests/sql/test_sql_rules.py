@@ -73,6 +73,23 @@ def test_a_table_is_not_a_cte_of_the_query_that_calls_a_macro(spec: Spec) -> Non
     assert TABLES.isdisjoint(cte.alias for cte in query.find_all(exp.CTE))
 
 
+def sorts_names(select: exp.Select) -> bool:
+    """Whether a SELECT sorts or collects rows that still have the list of all traces, as trace_names gives it."""
+
+    def own(kind: type[exp.Expr]) -> list[exp.Expr]:
+        return [each for each in select.find_all(kind) if each.find_ancestor(exp.Select) is select]
+
+    lists = [column for column in own(exp.Column) if column.name == "names"]
+    collected = any(column.find_ancestor(exp.AggFunc, exp.Select) is not select for column in lists)
+    return bool(lists) and (bool(own(exp.Window)) or collected)
+
+
+@each_macro
+def test_no_row_that_is_sorted_holds_the_names_of_all_traces(spec: Spec) -> None:
+    """DuckDB would write the list into each row, which takes the square of the traces."""
+    assert not any(map(sorts_names, body(spec).find_all(exp.Select)))
+
+
 @each_macro
 def test_no_star_reaches_the_result(spec: Spec) -> None:
     assert not any(column.is_star for column in body(spec).selects)
@@ -101,3 +118,11 @@ CREATE MACRO wrong_v1(step BIGINT := NULL) AS TABLE
     SELECT s.step, list_transform([1], lambda x: x + 1) FROM steps AS s WHERE step = name
 """
     assert bare_names(parse(text, "views/overview/wrong_v1.sql")) == {"step", "name"}
+    numbered = "SELECT list_position(t.names, s.run) AS trace{} FROM steps AS s CROSS JOIN trace_names() AS t"
+    for more, sorts in {
+        "": False,
+        ", row_number() OVER (ORDER BY s.step) AS number": True,
+        ", any_value(t.names) AS names": True,
+        ", count(*) AS steps": False,
+    }.items():
+        assert sorts_names(sqlglot.parse_one(numbered.format(more)).assert_is(exp.Select)) == sorts
