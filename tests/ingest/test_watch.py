@@ -152,6 +152,10 @@ def test_a_warehouse_that_is_removed_is_filled_again(watched: Watched) -> None:
     watched.write("run/w.2.pt.trace.json", TEXT)
     assert [watched.scan(), watched.scan()] == [[], old + new]
     assert [watched.scan(), watched.scan()] == [[], []]
+    again = Watched(watched.warehouse.parent)  # finds that all are stored
+    assert [again.scan(), again.scan()] == [[], []]
+    shutil.rmtree(watched.warehouse)
+    assert [again.scan(), again.scan()] == [[], old + new]
 
 
 def test_run_names_all_files(tmp_path: Path) -> None:

@@ -43,8 +43,7 @@ CREATE MACRO stragglers_v1(
             max(CASE WHEN m.is_last THEN m.step END) OVER (PARTITION BY m.match_id) AS step,
             m.duration_ns,
             m.transfer_ns,
-            max(m.duration_ns) FILTER (WHERE m.worker <> m.last_worker)
-                OVER (PARTITION BY m.match_id) AS waited_ns,
+            max(m.duration_ns) OVER (PARTITION BY m.match_id) AS waited_ns,
             m.last_worker,
             m.is_last
         FROM matched_collectives(run, NULL, span) AS m

@@ -145,7 +145,7 @@ CREATE MACRO mfu_v1(
         UNION ALL
         SELECT r.run, r.worker, r.span, r.input_types
         FROM replayed_costs(run, worker, span) AS r
-        WHERE r.replays > 0 AND r.tensor_core_self_ns > 0
+        WHERE r.tensor_core_self_ns > 0
     ),
 
     -- Attention of 16 bits and products of 8 bits have inputs of float32, too: sums and scales.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from stat import S_IMODE
 
 import duckdb
 import pyarrow.csv
@@ -198,12 +199,14 @@ def test_a_text_has_no_other_format(
     assert (done.code, done.out, done.err) == (2, "", said)
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
 def test_a_file_that_is_replaced_stays_as_private_as_it_was(
-    tracewh: Command, warehouse: Path, tmp_path: Path
+    tracewh: Command, warehouse: Path, tmp_path: Path, mode: int
 ) -> None:
-    (file := tmp_path / "steps.csv").touch(0o600)
+    (file := tmp_path / "steps.csv").touch()
+    file.chmod(mode)
     assert tracewh("query", "SELECT 1 AS one", "--format", "csv", "-o", file).code == 0
-    assert (file.read_text("utf-8"), f"{file.stat().st_mode:o}") == ("one\n1\n", "100600")
+    assert (file.read_text("utf-8"), S_IMODE(file.stat().st_mode)) == ("one\n1\n", mode)
 
 
 def test_a_query_that_fails_leaves_the_old_file_alone(
