@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock, patch
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from starlette.testclient import TestClient
@@ -33,11 +33,26 @@ BUSY = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(100000
 DEAF = "SELECT jaro_similarity(repeat('a', 8000000), repeat('b', 8000000))"
 
 
+class _NotStarted(Worker):
+    """Stands in a pool for a process until there is a task for it."""
+
+    is_alive = False
+
+    def __init__(self) -> None:
+        """Start nothing."""
+
+    def kill(self) -> None:
+        """There is nothing to kill."""
+
+    def reap(self) -> str:
+        return "not started"
+
+
 class _LatePool(Pool):
-    """Starts its first process when there is a task for it: each takes a third of a second of CPU time."""
+    """Starts each process when there is a task for it: a start takes a third of a second of CPU time."""
 
     def _start(self) -> Worker:
-        return super()._start() if hasattr(self, "_idle") else Mock(Worker, is_alive=False)
+        return super()._start() if hasattr(self, "_idle") else _NotStarted()
 
 
 @contextmanager
