@@ -147,8 +147,9 @@ def _run_name(given: Sequence[str], relative: str = "") -> str:
     """Return the run of a folder: its path below the given folder, or the name of that one.
 
     Graph captures of a run lie in its folder `capture_traces`, and only the name of the run tells whose they
-    are. So it stands in front, also where the run itself is given, or its captures alone. Just so, the time that
-    JAX calls a recording by may be that of another job: the log folder stands in front, as in TensorBoard.
+    are. So it stands in front, also where the run itself is given, or its captures alone. JAX names a recording
+    after its time, which a recording of another job may have, too. So the log folder stands in front, as in
+    TensorBoard.
 
     Args:
         given: The parts of the path of the given folder.

@@ -6,17 +6,16 @@
 --
 -- In a collective where every rank waits for the last one, the rows of all members overlap and end
 -- together. So a clock is ahead by the difference between the end of its rows and the median end; the median
--- over all such collectives with members on another clock is used, as worker_clocks has clocks, and over all others
--- if there are none. A clock is not aligned if a row does not overlap with another row of
--- the same collective whose end is no farther from the median end: of two clocks that differ, it is the
--- one that is farther off. Rows that are off by more than twice the clock's difference, or in the other
--- direction, do not count. The clock does not explain them: rows are missing, and they belong to
--- different collectives.
+-- over all such collectives is used, or, if some of them have members with another clock (see worker_clocks), over
+-- those alone. A clock is not aligned if a row does not overlap with another row of the same collective whose end is no
+-- farther from the median end: of two clocks that differ, it is the one that is farther off. Rows that are off by more
+-- than twice the clock's difference, or in the other direction, do not count. The clock does not explain them: rows are
+-- missing, and they belong to different collectives.
 --
 -- If no collective shows a difference, a clock of a job with several ranks is not aligned if a step lies
 -- entirely before or after the same step of the median worker. The clock is ahead by how much later the
--- step starts. Steps tell nothing where the rows of a collective with another clock overlap: then the ranks number
--- their steps differently. Nor do they if all workers have one clock and the rows of any collective overlap.
+-- step starts. Steps are not compared if the rows of a collective overlap whose members have different clocks, or if
+-- the whole job has one clock and the rows of any collective overlap: then the ranks number their steps differently.
 --
 -- Times that do not count from 1970 are not compared, nor are those of a job in which a rank has several traces.
 --

@@ -25,7 +25,7 @@ CREATE MACRO event_steps(
     rel VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    -- The names are in order, so their numbers are as well.
+    -- Apart from the window of _steps: see trace_names. Traces are numbered in the order of their names.
     _traced AS (
         SELECT
             list_position(t.names, trace_key(s.run, s.worker, s.span)) AS trace,
