@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import secrets
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from tracewh.cli.report.home import error_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from tracewh.cli.report.messages import TaskResult
 
-#: Name of the cookie that holds the token.
+#: Name of the cookie that holds the token, before the port.
 COOKIE = "tracewh_token"
 HEADERS = {
     "Cache-Control": "no-store",
@@ -50,16 +53,35 @@ class Token:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
+        cookie = _cookie_name(request)
         if self._is_token(request.query_params.get("token", "")):
-            response: ASGIApp = RedirectResponse("./", headers=HEADERS)
+            response: ASGIApp = RedirectResponse(_without_token(request), headers=HEADERS)
             assert isinstance(response, Response)
-            response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-        elif self._is_token(request.cookies.get(COOKIE, "")):
+            response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+        elif self._is_token(request.cookies.get(cookie, "")):
             response = self._app
         else:
-            text = {"error": "open the URL that `tracewh serve` printed: it contains a token"}
-            response = json_response(text, 403)
+            text = "open the URL that `tracewh serve` printed: it contains a token"
+            is_for_script = request.url.path.startswith("/api/")
+            response = (
+                json_response({"error": text}, 403)
+                if is_for_script
+                else HTMLResponse(error_page(text), 403, headers=HEADERS)
+            )
         await response(scope, receive, send)
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), self._token.encode())
+
+
+def _cookie_name(request: Request) -> str:
+    """Return the name of the cookie: a browser sends the cookies of a host to all ports, and each server has a token."""
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"{COOKIE}_{port}" if port.isdecimal() else COOKIE
+
+
+def _without_token(request: Request) -> str:
+    """Return the same address without the token. It is relative, because a proxy may add a path."""
+    rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
+    page = quote(request.url.path.rpartition("/")[2])
+    return f"./{page}?{urlencode(rest)}" if rest else f"./{page}"

@@ -331,6 +331,38 @@ def test_beyond_loopback_one_needs_the_token(samples: tracewh.Warehouse) -> None
         page = guest.get("/")
         assert page.status_code == 200
         assert TOKEN not in page.text
+        # A link to a run, and to the SQL page, that somebody shares with the token.
+        for link, place in (
+            ("/?run=a+b%26c&token={}&worker=0", "./?run=a+b%26c&worker=0"),
+            ("/sql?token={}", "./sql"),
+        ):
+            shared = guest.get(link.format(TOKEN), follow_redirects=False)
+            assert shared.headers["location"] == place
+
+
+def test_the_cookie_of_another_server_is_another_one(samples: tracewh.Warehouse) -> None:
+    """A browser sends the cookies of a host to all its ports."""
+    with visitor(samples, TOKEN) as guest:
+        guest.get(f"/?token={TOKEN}")
+        other = guest.get(f"/?token={TOKEN}", headers={"host": "127.0.0.1:8766"})
+        assert other.status_code == 200
+        assert set(guest.cookies) == {"tracewh_token_8765", "tracewh_token_8766"}
+        guest.cookies.set("tracewh_token_8766", "of-another-server")
+        assert guest.get("/").status_code == 200
+        # An address without a port, as behind a proxy.
+        bare = guest.get(f"/?token={TOKEN}", headers={"host": "[::1]"}, follow_redirects=False)
+        assert bare.headers["set-cookie"].startswith("tracewh_token=")
+
+
+def test_who_has_no_token_reads_a_page(samples: tracewh.Warehouse) -> None:
+    """Not the JSON that a script gets."""
+    said = "open the URL that `tracewh serve` printed: it contains a token"
+    with visitor(samples, TOKEN) as guest:
+        for path in ("/?run=gpt_eager", "/sql"):
+            page = guest.get(path)
+            assert page.headers["content-type"].startswith("text/html")
+            assert f'<p role="alert">{said}</p>' in page.text
+        assert guest.get("/api/runs").json() == {"error": said}
 
 
 def processes() -> dict[int, int]:
