@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import duckdb
 
@@ -10,6 +12,9 @@ from tracewh.views.registry import ArgumentError, Registry, UnknownViewError
 from tracewh.views.spec import Spec
 
 _NO_TABLE = re.compile(r"Catalog Error: Table with name (\w+) does not exist")
+_LINE = re.compile(r"^LINE (\d+): (.*)\n( *\^)", re.MULTILINE)
+#: Lines that DuckDB writes before the text of a relation, which it puts into a subquery.
+_LINES_BEFORE = 2
 _NO_COLUMN = re.compile(r'Binder Error: Referenced column ("[^"]+") not found')
 
 
@@ -43,6 +48,28 @@ def explained(error: duckdb.Error, sql: str, registry: Registry) -> Exception:
         hint = f"Double quotes are for names. Write a text in single quotes: '{column[1][1:-1]}'"
         return type(error)(f"{text}\n{hint}")
     return error
+
+
+@contextmanager
+def own_lines(sql: str) -> Iterator[None]:
+    """Let an error of a query name the line of its text, not the line of the query that it became a part of."""
+    try:
+        yield
+    except duckdb.Error as error:
+        text = _LINE.sub(lambda found: _own_line(found, sql.split("\n")), str(error))
+        if text == str(error):
+            raise
+        raise type(error)(text) from None
+
+
+def _own_line(found: re.Match[str], lines: list[str]) -> str:
+    number, shown, mark = int(found[1]), found[2], found[3]
+    part = shown.removeprefix("...").removesuffix("...")
+    own = number - _LINES_BEFORE
+    is_right = number <= len(lines) and part in lines[number - 1]
+    if is_right or not 0 < own <= len(lines) or part not in lines[own - 1]:
+        return found[0]
+    return f"LINE {own}: {shown}\n{mark[len(found[1]) - len(str(own)) :]}"
 
 
 def _check(called: str, name: str, registry: Registry) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import Output
+from tracewh.views.sql_mistakes import own_lines
 
 
 def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = None) -> None:
@@ -25,7 +26,7 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
             )
     output.check()
 
-    with output.open_warehouse(warehouse) as opened:
+    with output.open_warehouse(warehouse) as opened, own_lines(sql):
         is_explain = opened.check_reads_only(sql)
         if memory_mb is not None:
             opened.limit_memory(memory_mb)

@@ -21,6 +21,7 @@ from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
 from tracewh.cli.report.report_trace import choose_trace, newest_run, select_traces
 from tracewh.cli.report.row_json import bounded
 from tracewh.storage.open_store import open_store
+from tracewh.views.sql_mistakes import own_lines
 
 if TYPE_CHECKING:
     from tracewh.cli.report.report_trace import ReportTrace
@@ -91,7 +92,8 @@ def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     warehouse.select_traces(None, {})
     if warehouse.check_reads_only(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
-    return {**bounded(warehouse.sql(sql)), "chart": None}
+    with own_lines(sql):
+        return {**bounded(warehouse.sql(sql)), "chart": None}
 
 
 def export(
@@ -101,7 +103,7 @@ def export(
     warehouse.select_traces(None, {})
     if warehouse.check_reads_only(sql):
         diagnostics.usage_error("a plan is not exported; export the query itself")
-    with _opened(path) as file:
+    with _opened(path) as file, own_lines(sql):
         sink = cast("IO[bytes]", _Bounded(file, most_bytes))
         rows = WRITERS[Format(format)](warehouse.sql(sql), sink)
     return {"rows": rows}

@@ -207,6 +207,15 @@ def test_a_disk_that_is_full(
                 "LINE 1: EXPLAIN EXPLAIN SELECT 1\n                ^^^^^^^"
             ),
         ),
+        # DuckDB finds this one when it runs the query, which is then a part of another one: it says LINE 4.
+        (
+            "SELECT 1,\n 'x'::INT FROM kernels",
+            1,
+            (
+                "Conversion Error: Could not convert string 'x' to INT32\n\n"
+                "LINE 2:  'x'::INT FROM kernels\n            ^^^^^"
+            ),
+        ),
         ("INSTALL httpfs", 2, f"INSTALL is not allowed: {READS}"),
         ("ATTACH 'x.duckdb'", 2, f"ATTACH is not allowed: {READS}"),
         ("SET enable_external_access = true", 2, f"SET is not allowed: {READS}"),

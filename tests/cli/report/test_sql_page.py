@@ -53,6 +53,14 @@ def test_an_export_has_all_rows(client: TestClient) -> None:
     assert files_of(client) == []
 
 
+def test_an_error_names_the_line_of_the_query(client: TestClient) -> None:
+    """DuckDB runs a part of a larger query, in which the line is the tenth. It has one digit less."""
+    sql = "SELECT\n" + "1,\n" * 6 + "'x'::INT"
+    said = "Could not convert string 'x' to INT32\n\nLINE 8: 'x'::INT\n           ^^^^^"
+    assert refusal(client, sql).endswith(said)
+    assert client.post("/api/sql", json={"sql": sql}).json()["error"].endswith(said)
+
+
 def test_an_export_only_reads_the_warehouse(client: TestClient) -> None:
     assert refusal(client, "COPY traces TO 'x.csv'").startswith("COPY is not allowed")
     assert "disabled by configuration" in refusal(client, "FROM read_text('/etc/passwd')")
