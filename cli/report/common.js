@@ -5,11 +5,28 @@ const embedded = document.getElementById("data");
 const data = embedded && JSON.parse(embedded.textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
+// Says what went wrong: the words of a browser for a server that does not answer are "Failed to fetch".
+async function explained(promise, status) {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof TypeError) throw new Error("The server does not answer.");
+    // A proxy in front of the server may answer with a page of its own.
+    if (error instanceof SyntaxError) throw new Error(`The answer is not from tracewh: HTTP status ${status}.`);
+    throw error;
+  }
+}
+
+// Sends a request, and returns its answer, which is none of the errors of the server.
+async function request(path, options) {
+  const response = await explained(fetch(path, options));
+  if (!response.ok) throw new Error((await explained(response.json(), response.status)).error);
+  return response;
+}
+
 async function fetchJson(path, options) {
-  const response = await fetch(path, options);
-  const content = await response.json();
-  if (!response.ok) throw new Error(content.error);
-  return content;
+  const response = await request(path, options);
+  return explained(response.json(), response.status);
 }
 
 // In a file, paths of frames are the numbers of their parts.

@@ -278,7 +278,7 @@ async function poll() {
     else arrange();
     loadFigures();
   } catch (error) {
-    RUNS.said.textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+    RUNS.said.textContent = error.message;
   }
 }
 

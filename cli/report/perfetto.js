@@ -26,9 +26,8 @@ function ready(opened, origin) {
 }
 
 async function exported(signal) {
-  const response = await fetch(`api/trace${location.search}`, { signal });
-  if (!response.ok) throw new Error((await response.json()).error);
-  return response.arrayBuffer();
+  const response = await request(`api/trace${location.search}`, { signal });
+  return explained(response.arrayBuffer());
 }
 
 perfetto.addEventListener("click", async () => {

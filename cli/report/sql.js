@@ -21,9 +21,8 @@ function state(aborter) {
   stop.hidden = aborter === null;
 }
 
-function post(path, content, aborter) {
-  return fetch(path, { method: "POST", body: JSON.stringify(content), signal: aborter.signal,
-    headers: { "Content-Type": "application/json" } });
+function post(content, aborter) {
+  return { method: "POST", body: JSON.stringify(content), signal: aborter.signal, headers: { "Content-Type": "application/json" } };
 }
 
 // Runs an action that can be cancelled. A new one replaces the running one.
@@ -67,10 +66,8 @@ async function run() {
   const sql = text.value;
   remember(sql);
   const isDone = await attempt("Running…", async (aborter, isCurrent) => {
-    const response = await post("api/sql", { sql }, aborter);
-    const panel = await response.json();
+    const panel = await fetchJson("api/sql", post({ sql }, aborter));
     if (!isCurrent()) return;
-    if (!response.ok) throw new Error(panel.error);
     holder.replaceChildren();
     if (panel.plan) {
       show(null);
@@ -93,9 +90,8 @@ function save(format) {
   const sql = text.value;
   remember(sql);
   attempt(`Exporting as ${format === "csv" ? "CSV" : "Parquet"}…`, async (aborter) => {
-    const response = await post("api/export", { sql, format }, aborter);
-    if (!response.ok) throw new Error((await response.json()).error);
-    const file = await response.blob();
+    const response = await request("api/export", post({ sql, format }, aborter));
+    const file = await explained(response.blob());
     const link = element("a", { href: URL.createObjectURL(file), download: `tracewh.${format}` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from starlette.testclient import TestClient
 
 import tracewh
@@ -275,6 +276,19 @@ def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address:
     expect(page.locator("#ask > .controls > .said")).to_contain_text("Parser Error")
     expect(page.locator("#ask tbody td")).to_have_count(0)
     assert len(visit.complaints) == 1  # the browser's own line about the status 400
+    # A server that was stopped, and a proxy that waited too long for it.
+    answers: dict[str, Callable[[Route], None]] = {
+        "The server does not answer.": lambda route: route.abort(),
+        "The answer is not from tracewh: HTTP status 504.": lambda route: route.fulfill(
+            status=504, body="<h1>Gateway Time-out</h1>"
+        ),
+    }
+    for message, answer in answers.items():
+        page.route("**/api/*", answer)
+        for name in ("Run", "CSV", "operator_stats"):
+            page.get_by_role("button", name=name, exact=True).click()
+            expect(page.locator("#ask > .controls > .said")).to_have_text(message)
+            page.evaluate("message.textContent = ''")
     visit.complaints.clear()
 
 
