@@ -46,7 +46,7 @@ Object.assign(ELEMENTS, {
     const boxes = [];
     const rows = worker.map((name, row) => {
       const label = element("span", { className: "name", textContent: nameOf(row), title: name });
-      const link = new URLSearchParams(location.search);
+      const link = new URLSearchParams(OF_TRACE);
       link.set("worker", name);
       link.set("span", span[row]);
       const cells = [bar(partsOf(panel, row), most), element("span", { className: "figure", textContent: rounded(step[row], "us") }),

@@ -3,6 +3,10 @@
 
 const embedded = document.getElementById("data");
 const data = embedded && JSON.parse(embedded.textContent);
+// The trace of a page that has a server. Its address may leave open which: `?run=` is the newest run, and without a worker
+// it is the lowest rank. While a job still writes traces, both may be another one soon.
+const OF_TRACE = `?${new URLSearchParams([...document.querySelectorAll("select[data-choice] > [selected]")]
+  .filter(({ value }) => value).map((option) => [option.parentElement.dataset.choice, option.value]))}`;
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 // Says what went wrong: the words of a browser for a server that does not answer are "Failed to fetch".

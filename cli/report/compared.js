@@ -235,7 +235,7 @@ async function followBlock(path) {
 }
 
 function withBlock(path) {
-  const wanted = new URLSearchParams(location.search);
+  const wanted = new URLSearchParams(OF_TRACE);
   wanted.set("block", path);
   return wanted;
 }

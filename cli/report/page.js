@@ -8,7 +8,7 @@ function show(article) {
   const holder = article.querySelector(".content");
   article.shown = (async () => {
     try {
-      const panel = data ? data[id] : await fetchJson(`api/panel/${id}${location.search}`);
+      const panel = data ? data[id] : await fetchJson(`api/panel/${id}${OF_TRACE}`);
       article.whole = panel;
       showFinding(article, panel);
       if (panel.rows) await draw(holder, id, panel, article.querySelector("h3").textContent);
@@ -119,6 +119,6 @@ window.addEventListener("pageshow", ({ persisted }) => {
 if (!data) {
   for (const details of document.querySelectorAll("article[data-panel] details")) {
     const { textContent } = details.querySelector("code");
-    details.append(" ", element("a", { href: `sql${location.search}#${encodeURIComponent(textContent)}`, textContent: "Open in SQL page" }));
+    details.append(" ", element("a", { href: `sql${OF_TRACE}#${encodeURIComponent(textContent)}`, textContent: "Open in SQL page" }));
   }
 }

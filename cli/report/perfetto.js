@@ -26,7 +26,7 @@ function ready(opened, origin) {
 }
 
 async function exported(signal) {
-  const response = await request(`api/trace${location.search}`, { signal });
+  const response = await request(`api/trace${OF_TRACE}`, { signal });
   return explained(response.arrayBuffer());
 }
 

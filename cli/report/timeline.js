@@ -531,9 +531,9 @@ async function showTimeline(section) {
   const holder = section.querySelector(".timeline");
   const message = section.querySelector(".empty");
   try {
-    const found = data ? data.timeline : await askTimeline("overview", location.search);
+    const found = data ? data.timeline : await askTimeline("overview", OF_TRACE);
     if (!found.lanes.rows) throw new Error("The trace has no events with a duration.");
-    const timeline = new Timeline(holder, data ? embeddedSource(found) : liveSource(found, location.search));
+    const timeline = new Timeline(holder, data ? embeddedSource(found) : liveSource(found, OF_TRACE));
     section.timeline = timeline;
     if (found.baseline) await showBaseline(timeline, found);
     offerWorkers(timeline, found).catch((error) => { timeline.searchSaid.textContent = error.message; });
@@ -553,7 +553,7 @@ async function showBaseline(timeline, { run, baseline }) {
 }
 
 async function offerWorkers(timeline, found) {
-  const rows = data ? found.stack : await askTimeline("stack", location.search);
+  const rows = data ? found.stack : await askTimeline("stack", OF_TRACE);
   if (!rows) return; // a page with one timeline only
   const text = (column, n) => (rows[column][n] === null ? null : rows.texts[column][rows[column][n]]);
   const workers = rows.worker.map((_, n) => ({ rank: rows.rank[n], length: rows.length[n], shift: rows.shift[n],
@@ -562,7 +562,7 @@ async function offerWorkers(timeline, found) {
   if (workers.length + (rows.left ?? 0) < 2 && !timeline.baseline) return;
   timeline.offer(workers, found.worker, rows.left ?? 0, async ({ worker, found: embedded }) => {
     if (data) return embeddedSource(embedded);
-    const asked = new URLSearchParams(location.search);
+    const asked = new URLSearchParams(OF_TRACE);
     for (const [name, value] of Object.entries({ run: found.run, worker, span: found.span })) asked.set(name, value);
     return liveSource(await askTimeline("lanes", asked), asked);
   });

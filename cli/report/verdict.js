@@ -54,7 +54,7 @@ function findingOf({ title: cost, text, detail, remedy, view }, panels) {
 
 // The mean step as step_breakdown_summary has it, and each step.
 async function averageStep(holder, { mean, steps, span }, called = "The average step") {
-  const panel = steps ?? (data ? data.steps : await fetchJson(`api/panel/steps${location.search}`));
+  const panel = steps ?? (data ? data.steps : await fetchJson(`api/panel/steps${OF_TRACE}`));
   if (!panel.rows) { holder.remove(); return; }
   const [step, total, tail] = ["step", "total_us", "is_tail"].map((name) => column(panel, name).values);
   const rows = step.map((_, row) => row);

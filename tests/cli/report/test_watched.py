@@ -52,11 +52,12 @@ def files(run: str) -> list[str]:
 
 
 def is_answered(run: Page) -> None:
-    """Zoom, which asks the server for the events in view, and see them drawn."""
+    """Zoom, which asks the server for the events in view, and see them drawn: those of the rank that came first."""
     run.locator(".timeline-box").focus()
     with run.expect_response(lambda answer: "/api/timeline/rectangles" in answer.url) as found:
         run.keyboard.press("s")
     assert found.value.status == 200
+    assert "?run=ddp_gloo&worker=rank1&span=1&" in found.value.url
     assert found.value.json()["rows"] > 0
 
 
@@ -72,7 +73,8 @@ def changed(figure: Locator, before: str) -> str:
 def test_runs_appear_while_they_are_ingested(visit: Visit, tmp_path: Path) -> None:
     """A run grows, another one comes, and a trace is replaced: home shows it, and the open run answers."""
     logs, warehouse = tmp_path / "logs", tmp_path / "warehouse"
-    first, second = files("ddp_gloo")
+    # The lowest rank comes last.
+    second, first = files("ddp_gloo")
     record(logs, "ddp_gloo", first)
     with watching(logs, warehouse) as process:
         assert process.stderr is not None
