@@ -100,7 +100,7 @@ function cellOf(column, row) {
     if (value !== null) cell.title = exactly(value, column.unit);
     if (column.id === "peak_memory_bytes" && row.figures?.is_host_memory && value !== null) cell.append(" host");
   } else cell.append(column.show(row));
-  cell.classList.toggle("none", !cell.hasChildNodes() || cell.textContent === NOTHING);
+  cell.classList.toggle("none", ["", NOTHING].includes(cell.textContent));
   return cell;
 }
 

@@ -231,8 +231,16 @@ def test_the_page_fits(visit: Visit, address: str, width: int, theme: str) -> No
     expect(page.locator("html")).to_have_attribute("data-theme", theme)
     expect(page.locator("#runs tbody tr")).to_have_count(3)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    # A card has no title above nothing.
+    empty = page.locator("#runs [data-run=ddp_gloo] [data-column=history]")
+    assert empty.is_visible() == (width > 900)
     # A name without a blank breaks.
     page.locator("#runs [data-column=gpus]").first.evaluate(
         "cell => cell.textContent = 'GPU'.repeat(60)"
     )
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    if (width, theme) == (390, "light"):  # also on the page that says that there is no such run
+        page.goto(f"{address}?run={'run_' * 40}")
+        expect(page.get_by_role("alert")).to_contain_text("no run named")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        visit.complaints.clear()  # the browser's own line about the status 400
