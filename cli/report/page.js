@@ -61,6 +61,18 @@ showTimeline(document.getElementById("timeline")).then(() => {
   for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
 });
 
+// In the frame of a notebook a link to a place in the page would load the notebook in the place of the page.
+if (location.protocol === "about:") {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    const place = link && document.getElementById(link.hash.slice(1));
+    if (!place) return;
+    event.preventDefault();
+    place.scrollIntoView();
+    place.focus({ preventScroll: true });
+  });
+}
+
 // A print shows all panels. Those of a file are drawn at once; a server may answer later.
 window.addEventListener("beforeprint", () => {
   for (const article of document.querySelectorAll("article[data-panel]")) show(article);

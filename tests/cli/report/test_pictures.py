@@ -126,6 +126,11 @@ def test_pictures_in_a_frame(visit: Visit, samples: tracewh.Warehouse, tmp_path:
     visit.page.goto((tmp_path / "notebook.html").as_uri())
     page, timeline = (visit.page.frame_locator("iframe").nth(n) for n in range(2))
     expect(page.locator("#panel-verdict[data-drawn=yes]")).to_be_visible()
+    # A link leads to a place in the frame; without a script the browser would load the notebook in it.
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    expect(page.locator("#overview")).to_be_in_viewport()
+    page.locator(".skip").press("Enter")
+    expect(page.locator("#main")).to_be_focused()
     visit.page.locator("iframe").nth(1).scroll_into_view_if_needed()  # draws nothing before
     timeline.locator(".timeline-box[data-view][data-drawn]").wait_for()
     assert timeline.locator("article[data-panel]").count() == 0
