@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tracewh.arrow_columns import from_numpy
 from tracewh.cli import diagnostics
-from tracewh.cli.report.report_trace import ReportTrace, baseline_trace, first_trace
+from tracewh.cli.report.report_trace import OTHER, ReportTrace, baseline_trace, first_trace
 from tracewh.cli.report.row_json import embedded as as_json
 from tracewh.views.queries import query_rows, run_query
 
@@ -182,6 +182,7 @@ def lanes(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
         "span": trace.span,
         "start_ns": str(trace.start_ns),
         "length": trace.end_ns - trace.start_ns + 1,
+        "is_of_another_program": trace.source == OTHER,
         "step": step,
         "lanes": _rows(warehouse, "lanes", trace),
     }

@@ -93,14 +93,15 @@ class Track {
     });
   }
 
-  // Devices that have a curve; null stands for memory that was not recorded.
+  // Devices that have a curve; null stands for memory that the profiler was not asked to record.
   devicesOf(curve) {
     const known = this.recorded ?? this.curves;
     if (this.isFolded || !known) return [];
     const { texts, series, device } = known;
     const at = texts.series?.indexOf(curve.series) ?? -1;
     const devices = [...new Set(device.filter((_, n) => series[n] === at))].map((each) => texts.device[each]);
-    return curve.series === "memory" && !devices.length && this.recorded ? [null] : devices;
+    const isLeftOut = curve.series === "memory" && !devices.length && this.recorded && !this.source.found.is_of_another_program;
+    return isLeftOut ? [null] : devices;
   }
 
   // Events of a device overlap at times: each takes the first row that is free. Returns the number of rows.

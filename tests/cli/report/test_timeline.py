@@ -21,6 +21,7 @@ from tests.cli.report.servers import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.report_trace import choose_trace
 from tracewh.cli.report.timeline import critical_path_at, embedded
 from tracewh.cli.report.write import write_report
+from tracewh.notebook.pictures import timeline
 
 __all__ = ["visit"]
 
@@ -438,6 +439,26 @@ def test_it_fits_the_screen(visit: Visit, page: Path, width: int) -> None:
     assert "trace_quality says how to record it." in texts
     drawn.click("stream 0 7", 7)
     assert drawn.fact("name") == "gemm_kernel"
+
+
+def test_another_program_is_not_asked_for_memory(visit: Visit, tmp_path: Path) -> None:
+    """trace_quality says nothing of the memory of such a trace, so no lane says that it does."""
+    event = {
+        "ph": "X",
+        "name": "model_run",
+        "cat": "Session",
+        "ts": 1,
+        "dur": 9,
+        "pid": 1,
+        "tid": 1,
+    }
+    (tmp_path / "trace.json").write_text(json.dumps([event]))
+    tracewh.ingest([tmp_path / "trace.json"], tmp_path / "warehouse", run="other")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        path = timeline(opened, "other", None, None).save(tmp_path / "timeline.html")
+    drawn = Drawn(visit, path.as_uri())
+    devices = "t.main.devicesOf({ series: 'memory' })"
+    assert drawn.ask(f"[t.main.source.found.is_of_another_program, {devices}]") == [True, []]
 
 
 def test_it_is_drawn_in_the_colours_of_the_theme(report: Drawn) -> None:
