@@ -130,22 +130,42 @@ CREATE MACRO diff_kernels_v1(
         GROUP BY ALL
     ),
 
+    -- The sides with traces that have kernels. In a block there may be none of them.
+    recorded AS (
+        SELECT s.side
+        FROM stats AS s
+        UNION ALL
+        SELECT DISTINCT 'baseline'
+        FROM device_events AS b
+        WHERE
+            block IS NOT NULL
+            AND b.run = baseline
+            AND b.kind IN ('compute', 'communication')
+            AND EXISTS (
+                SELECT *
+                FROM parts AS p
+                WHERE p.side = 'baseline' AND p.worker = b.worker AND p.span = b.span
+            )
+        UNION ALL
+        SELECT DISTINCT 'experiment'
+        FROM device_events AS e
+        WHERE
+            block IS NOT NULL
+            AND e.run = experiment
+            AND e.kind IN ('compute', 'communication')
+            AND EXISTS (
+                SELECT *
+                FROM parts AS p
+                WHERE p.side = 'experiment' AND p.worker = e.worker AND p.span = e.span
+            )
+    ),
+
     -- What a side has of a kernel that it never launches: 0, if it has any kernels.
     absent AS (
         SELECT
-            CASE
-                WHEN
-                    bool_or(s.side = 'baseline')
-                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'baseline') > 0
-                    THEN 0
-            END AS baseline,
-            CASE
-                WHEN
-                    bool_or(s.side = 'experiment')
-                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'experiment') > 0
-                    THEN 0
-            END AS experiment
-        FROM stats AS s
+            CASE WHEN bool_or(r.side = 'baseline') THEN 0 END AS baseline,
+            CASE WHEN bool_or(r.side = 'experiment') THEN 0 END AS experiment
+        FROM recorded AS r
     ),
 
     paired AS MATERIALIZED (

@@ -167,26 +167,45 @@ CREATE MACRO diff_operators_v1(
         GROUP BY ALL
     ),
 
+    -- What the traces of each side record. In a block there may be nothing of what a trace records.
+    recorded AS (
+        SELECT s.side, s.device_self_us IS NOT NULL AS has_device
+        FROM stats AS s
+        UNION ALL
+        SELECT DISTINCT 'baseline', b.plain_self_ns IS NOT NULL
+        FROM host_events AS b
+        WHERE
+            block IS NOT NULL
+            AND b.run = baseline
+            AND b.inner_self_ns IS NOT NULL
+            AND EXISTS (
+                SELECT *
+                FROM parts AS p
+                WHERE p.side = 'baseline' AND p.worker = b.worker AND p.span = b.span
+            )
+        UNION ALL
+        SELECT DISTINCT 'experiment', e.plain_self_ns IS NOT NULL
+        FROM host_events AS e
+        WHERE
+            block IS NOT NULL
+            AND e.run = experiment
+            AND e.inner_self_ns IS NOT NULL
+            AND EXISTS (
+                SELECT *
+                FROM parts AS p
+                WHERE p.side = 'experiment' AND p.worker = e.worker AND p.span = e.span
+            )
+    ),
+
     -- What a side has of an operator that it never calls: 0, if it has anything to say.
     absent AS (
         SELECT
-            CASE
-                WHEN
-                    bool_or(s.side = 'baseline')
-                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'baseline') > 0
-                    THEN 0
-            END AS baseline_host,
-            CASE
-                WHEN
-                    bool_or(s.side = 'experiment')
-                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'experiment') > 0
-                    THEN 0
-            END AS experiment_host,
-            CASE WHEN bool_or(s.side = 'baseline' AND s.device_self_us IS NOT NULL) THEN 0 END
-                AS baseline_device,
-            CASE WHEN bool_or(s.side = 'experiment' AND s.device_self_us IS NOT NULL) THEN 0 END
+            CASE WHEN bool_or(r.side = 'baseline') THEN 0 END AS baseline_host,
+            CASE WHEN bool_or(r.side = 'experiment') THEN 0 END AS experiment_host,
+            CASE WHEN bool_or(r.side = 'baseline' AND r.has_device) THEN 0 END AS baseline_device,
+            CASE WHEN bool_or(r.side = 'experiment' AND r.has_device) THEN 0 END
                 AS experiment_device
-        FROM stats AS s
+        FROM recorded AS r
     ),
 
     paired AS MATERIALIZED (
