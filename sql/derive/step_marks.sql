@@ -46,11 +46,29 @@ counted AS (
     FROM numbered AS n
     ANTI JOIN of_profiler AS p ON n.trace = trace_of(p.event_id)
     WHERE n.step IS NOT NULL
+),
+
+-- A program that trains and evaluates has several loops. The one with the most steps counts.
+chosen AS (
+    SELECT c.trace, c.step, c.event_id, c.name, c.start_ns, c.end_ns
+    FROM counted AS c
+    QUALIFY dense_rank() OVER (PARTITION BY c.trace ORDER BY c.steps DESC, c.loop ASC) = 1
 )
 
 FROM of_profiler
 UNION ALL
--- A program that trains and evaluates has several loops. The one with the most steps counts.
-SELECT c.step, c.event_id, c.name, c.start_ns, c.end_ns, FALSE
-FROM counted AS c
-QUALIFY dense_rank() OVER (PARTITION BY c.trace ORDER BY c.steps DESC, c.loop ASC) = 1;
+-- A program that counts from 0 in each epoch has several steps of one number.
+SELECT
+    CASE
+        WHEN
+            count(DISTINCT c.step) OVER (PARTITION BY c.trace)
+            = count(*) OVER (PARTITION BY c.trace)
+            THEN c.step
+        ELSE row_number() OVER (PARTITION BY c.trace ORDER BY c.start_ns, c.event_id) - 1
+    END,
+    c.event_id,
+    c.name,
+    c.start_ns,
+    c.end_ns,
+    FALSE
+FROM chosen AS c;

@@ -254,6 +254,25 @@ def test_steps_whose_names_end_with_their_numbers_are_one_loop(ingest_events: In
     ]
 
 
+def test_steps_of_one_number_are_numbered_by_start(ingest_events: IngestEvents) -> None:
+    """Two epochs, each counted from 0: a number stands for one step, as views that compare steps take it."""
+    trace = ingest_events(
+        [
+            numbered("train", "0", 140, 150),
+            numbered("train", "1", 150, 160),
+            numbered("train", "0", 100, 120),
+            numbered("train", "1", 120, 140),
+            numbered("eval", "7", 160, 170),
+        ]
+    )
+    assert trace.rows("SELECT s.step, s.start_ns FROM steps AS s ORDER BY ALL") == [
+        (0, 100_000),
+        (1, 120_000),
+        (2, 140_000),
+        (3, 150_000),
+    ]
+
+
 def test_numbered_events_are_no_steps_beside_those_of_the_profiler(
     ingest_events: IngestEvents,
 ) -> None:
