@@ -5,7 +5,7 @@
 -- distributes: warehouse
 -- order: depth, abs(delta_us) DESC, name, kind
 -- empty: Neither run has an event that lasts: {record events}.
--- uses: diff_modules_v1
+-- uses: delta, diff_modules_v1, percentage
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: With two workers, the loader takes 42 ms less of the five steps. Everything else takes about as long as before.
 --
@@ -105,7 +105,9 @@ CREATE MACRO diff_blocks_v1(
             CASE WHEN p.is_bare AND NOT p.is_top THEN 'unknown' ELSE p.kind END AS kind,
             sum(p.baseline_us) AS baseline_us,
             sum(p.experiment_us) AS experiment_us,
-            sum(p.delta_us) AS delta_us
+            delta(
+                coalesce(sum(p.baseline_us), 0), coalesce(sum(p.experiment_us), 0)
+            ) AS delta_us
         FROM placed AS p
         WHERE p.is_top OR (p.is_inside AND (p.kind <> 'step' OR p.is_bare))
         GROUP BY ALL
@@ -118,6 +120,6 @@ CREATE MACRO diff_blocks_v1(
         s.baseline_us,
         s.experiment_us,
         s.delta_us,
-        100 * s.delta_us / nullif(s.baseline_us, 0) AS delta_us_pct
+        percentage(s.delta_us, s.baseline_us) AS delta_us_pct
     FROM summed AS s
     ORDER BY s.depth ASC, abs(s.delta_us) DESC, s.name ASC, s.kind ASC;

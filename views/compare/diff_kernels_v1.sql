@@ -7,7 +7,7 @@
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- empty: Neither run has kernels: {record device}.
 -- notes: replay_notes
--- uses: block_parts, checked_between, delta_pct, kernel_steps, kernels_of_side, step_changes, steps_of_sides, trace_weights
+-- uses: block_parts, checked_between, delta, delta_pct, kernel_steps, kernels_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline gpt_eager --experiment gpt_compiled --limit 4
 -- reading: torch.compile fuses the work of the first two kernels into others. Of the next two it leaves the longest calls.
 --
@@ -239,15 +239,15 @@ CREATE MACRO diff_kernels_v1(
         d.shared_memory_bytes,
         d.baseline_calls,
         d.experiment_calls,
-        d.experiment_calls - d.baseline_calls AS delta_calls,
+        delta(d.baseline_calls, d.experiment_calls) AS delta_calls,
         delta_pct(d.baseline_calls, d.experiment_calls) AS delta_calls_pct,
         d.baseline_total_us,
         d.experiment_total_us,
-        d.experiment_total_us - d.baseline_total_us AS delta_total_us,
+        delta(d.baseline_total_us, d.experiment_total_us) AS delta_total_us,
         delta_pct(d.baseline_total_us, d.experiment_total_us) AS delta_total_us_pct,
         d.baseline_mean_us,
         d.experiment_mean_us,
-        d.experiment_mean_us - d.baseline_mean_us AS delta_mean_us,
+        delta(d.baseline_mean_us, d.experiment_mean_us) AS delta_mean_us,
         delta_pct(d.baseline_mean_us, d.experiment_mean_us) AS delta_mean_us_pct,
         coalesce(c.baseline_steps, 0) AS baseline_steps,
         coalesce(c.experiment_steps, 0) AS experiment_steps,
@@ -263,7 +263,7 @@ CREATE MACRO diff_kernels_v1(
     LEFT JOIN step_changes('figures', 'kernel_traces') AS c ON d.key = c.key
     WHERE NOT only_significant OR c.p_value < checked_between('alpha', alpha, 0, 1)
     ORDER BY
-        abs(d.experiment_total_us - d.baseline_total_us) DESC NULLS LAST,
+        abs(delta(d.baseline_total_us, d.experiment_total_us)) DESC NULLS LAST,
         d.name ASC,
         d.operator ASC,
         d.grid ASC,

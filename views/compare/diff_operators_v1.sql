@@ -7,7 +7,7 @@
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- empty: Neither run has operators that group_by '{group_by}' lists: {record operators}.
 -- notes: replay_notes
--- uses: block_parts, checked_between, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
+-- uses: block_parts, checked_between, delta, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: In the second run two processes load the data: drawing and shrinking images moved out of the training process. The other differences are small.
 --
@@ -295,24 +295,24 @@ CREATE MACRO diff_operators_v1(
         d.call_stack,
         d.baseline_calls,
         d.experiment_calls,
-        d.experiment_calls - d.baseline_calls AS delta_calls,
+        delta(d.baseline_calls, d.experiment_calls) AS delta_calls,
         delta_pct(d.baseline_calls, d.experiment_calls) AS delta_calls_pct,
         d.baseline_host_self_us,
         d.experiment_host_self_us,
-        d.experiment_host_self_us - d.baseline_host_self_us AS delta_host_self_us,
+        delta(d.baseline_host_self_us, d.experiment_host_self_us) AS delta_host_self_us,
         delta_pct(d.baseline_host_self_us, d.experiment_host_self_us) AS delta_host_self_us_pct,
         d.baseline_host_total_us,
         d.experiment_host_total_us,
-        d.experiment_host_total_us - d.baseline_host_total_us AS delta_host_total_us,
+        delta(d.baseline_host_total_us, d.experiment_host_total_us) AS delta_host_total_us,
         delta_pct(d.baseline_host_total_us, d.experiment_host_total_us) AS delta_host_total_us_pct,
         d.baseline_device_self_us,
         d.experiment_device_self_us,
-        d.experiment_device_self_us - d.baseline_device_self_us AS delta_device_self_us,
+        delta(d.baseline_device_self_us, d.experiment_device_self_us) AS delta_device_self_us,
         delta_pct(d.baseline_device_self_us, d.experiment_device_self_us)
             AS delta_device_self_us_pct,
         d.baseline_device_total_us,
         d.experiment_device_total_us,
-        d.experiment_device_total_us - d.baseline_device_total_us AS delta_device_total_us,
+        delta(d.baseline_device_total_us, d.experiment_device_total_us) AS delta_device_total_us,
         delta_pct(d.baseline_device_total_us, d.experiment_device_total_us)
             AS delta_device_total_us_pct,
         d.baseline_replayed_us,
@@ -340,6 +340,6 @@ CREATE MACRO diff_operators_v1(
         NOT only_significant
         OR least(h.p_value, v.p_value) < checked_between('alpha', alpha, 0, 1)
     ORDER BY
-        abs(d.experiment_device_self_us - d.baseline_device_self_us) DESC NULLS LAST,
-        abs(d.experiment_host_self_us - d.baseline_host_self_us) DESC NULLS LAST,
+        abs(delta(d.baseline_device_self_us, d.experiment_device_self_us)) DESC NULLS LAST,
+        abs(delta(d.baseline_host_self_us, d.experiment_host_self_us)) DESC NULLS LAST,
         d.name ASC, d.input_dims ASC, d.call_stack ASC;

@@ -7,7 +7,7 @@
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
 -- empty: Neither run has a complete step, or an event with a duration outside of steps: record for longer, and {record events}.
--- uses: delta_pct, device_models, diff_steps_v1, ratio, trace_figures, used_devices
+-- uses: delta, delta_pct, device_models, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, and this is not noise. The traces have no devices.
 --
@@ -254,36 +254,38 @@ CREATE MACRO diff_overview_v1(
         t.significant AS step_significant,
         f.baseline_gpu_utilization_pct,
         f.experiment_gpu_utilization_pct,
-        f.experiment_gpu_utilization_pct
-        - f.baseline_gpu_utilization_pct AS delta_gpu_utilization_pct,
+        delta(f.baseline_gpu_utilization_pct, f.experiment_gpu_utilization_pct)
+            AS delta_gpu_utilization_pct,
         delta_pct(f.baseline_gpu_utilization_pct, f.experiment_gpu_utilization_pct)
             AS delta_gpu_utilization_pct_pct,
         f.baseline_est_sm_efficiency_pct,
         f.experiment_est_sm_efficiency_pct,
-        f.experiment_est_sm_efficiency_pct
-        - f.baseline_est_sm_efficiency_pct AS delta_est_sm_efficiency_pct,
+        delta(f.baseline_est_sm_efficiency_pct, f.experiment_est_sm_efficiency_pct)
+            AS delta_est_sm_efficiency_pct,
         delta_pct(f.baseline_est_sm_efficiency_pct, f.experiment_est_sm_efficiency_pct)
             AS delta_est_sm_efficiency_pct_pct,
         f.baseline_peak_memory_bytes,
         f.experiment_peak_memory_bytes,
-        f.experiment_peak_memory_bytes - f.baseline_peak_memory_bytes AS delta_peak_memory_bytes,
+        delta(f.baseline_peak_memory_bytes, f.experiment_peak_memory_bytes)
+            AS delta_peak_memory_bytes,
         delta_pct(f.baseline_peak_memory_bytes, f.experiment_peak_memory_bytes)
             AS delta_peak_memory_bytes_pct,
         f.baseline_mean_memory_bytes,
         f.experiment_mean_memory_bytes,
-        f.experiment_mean_memory_bytes - f.baseline_mean_memory_bytes AS delta_mean_memory_bytes,
+        delta(f.baseline_mean_memory_bytes, f.experiment_mean_memory_bytes)
+            AS delta_mean_memory_bytes,
         delta_pct(f.baseline_mean_memory_bytes, f.experiment_mean_memory_bytes)
             AS delta_mean_memory_bytes_pct,
         f.baseline_peak_host_memory_bytes,
         f.experiment_peak_host_memory_bytes,
-        f.experiment_peak_host_memory_bytes
-        - f.baseline_peak_host_memory_bytes AS delta_peak_host_memory_bytes,
+        delta(f.baseline_peak_host_memory_bytes, f.experiment_peak_host_memory_bytes)
+            AS delta_peak_host_memory_bytes,
         delta_pct(f.baseline_peak_host_memory_bytes, f.experiment_peak_host_memory_bytes)
             AS delta_peak_host_memory_bytes_pct,
         f.baseline_mean_host_memory_bytes,
         f.experiment_mean_host_memory_bytes,
-        f.experiment_mean_host_memory_bytes
-        - f.baseline_mean_host_memory_bytes AS delta_mean_host_memory_bytes,
+        delta(f.baseline_mean_host_memory_bytes, f.experiment_mean_host_memory_bytes)
+            AS delta_mean_host_memory_bytes,
         delta_pct(f.baseline_mean_host_memory_bytes, f.experiment_mean_host_memory_bytes)
             AS delta_mean_host_memory_bytes_pct
     FROM figures AS f

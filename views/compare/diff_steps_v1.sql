@@ -7,7 +7,7 @@
 -- combines: step_breakdown_v1()
 -- order: abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- empty: Neither run has an event with a duration: {record events}.
--- uses: checked_between, delta_pct, step_breakdown_v1, step_changes
+-- uses: checked_between, delta, delta_pct, step_breakdown_v1, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, because the data loader costs a seventh of what it did. The operators take as long as before.
 --
@@ -157,7 +157,7 @@ CREATE MACRO diff_steps_v1(
         ][m.key] AS category,
         m.baseline_us AS baseline_mean_us,
         m.experiment_us AS experiment_mean_us,
-        m.experiment_us - m.baseline_us AS delta_mean_us,
+        delta(m.baseline_us, m.experiment_us) AS delta_mean_us,
         delta_pct(m.baseline_us, m.experiment_us) AS delta_mean_us_pct,
         c.baseline_steps,
         c.experiment_steps,
@@ -172,4 +172,4 @@ CREATE MACRO diff_steps_v1(
     FROM means AS m
     INNER JOIN step_changes('figures', 'figures') AS c ON m.key = c.key
     WHERE NOT only_significant OR c.p_value < checked_between('alpha', alpha, 0, 1)
-    ORDER BY abs(m.experiment_us - m.baseline_us) DESC NULLS LAST, m.key ASC;
+    ORDER BY abs(delta(m.baseline_us, m.experiment_us)) DESC NULLS LAST, m.key ASC;

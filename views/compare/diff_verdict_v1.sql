@@ -6,7 +6,7 @@
 -- distributes: warehouse
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); device_words(); used_devices(); devices; steps; traces; graph_launches()
 -- order: list_position(['headline', 'figure', 'change'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, device_words, graph_launches, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, delta, delta_pct, device_words, graph_launches, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, which may be noise. The data loader takes less time, and operators take more.
 --
@@ -85,7 +85,7 @@ CREATE MACRO diff_verdict_v1(
             -- takes time is not compared.
             CASE
                 WHEN d.category <> 'total'
-                    THEN coalesce(d.experiment_mean_us, 0) - coalesce(d.baseline_mean_us, 0)
+                    THEN delta(coalesce(d.baseline_mean_us, 0), coalesce(d.experiment_mean_us, 0))
                 WHEN least(d.baseline_mean_us, d.experiment_mean_us) > 0 THEN d.delta_mean_us
             END AS delta_us,
             d.delta_mean_us_pct AS delta_us_pct,
@@ -479,7 +479,7 @@ CREATE MACRO diff_verdict_v1(
             f.experiment_value,
             CASE
                 WHEN f.name <> 'step_us' OR t.is_comparable
-                    THEN f.experiment_value - f.baseline_value
+                    THEN delta(f.baseline_value, f.experiment_value)
             END,
             CASE
                 WHEN f.unit <> 'pct' AND (f.name <> 'step_us' OR t.is_comparable)

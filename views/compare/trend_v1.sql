@@ -6,7 +6,7 @@
 -- distributes: warehouse
 -- combines: trend_values(figure, name := name, runs := runs)
 -- order: first_ns NULLS LAST, run
--- uses: change_points, delta_pct, percentage, trend_values
+-- uses: change_points, delta, delta_pct, trend_values
 -- example: drawn --figure step_us
 -- reading: From the seventh run on, a step takes a quarter longer, and this is not noise.
 --
@@ -105,7 +105,7 @@ CREATE MACRO trend_v1(
             s.run,
             s.place,
             s.value,
-            s.value - lag(s.value) OVER (ORDER BY s.place) AS delta,
+            lag(s.value) OVER (ORDER BY s.place) AS value_before,
             c.p_value,
             count(c.place) OVER (ORDER BY s.place) AS part
         FROM series AS s
@@ -117,7 +117,7 @@ CREATE MACRO trend_v1(
             p.run,
             p.place,
             p.value,
-            p.delta,
+            p.value_before,
             p.p_value,
             median(p.value) OVER (PARTITION BY p.part) AS level
         FROM parts AS p
@@ -127,7 +127,7 @@ CREATE MACRO trend_v1(
         SELECT
             l.run,
             l.value,
-            l.delta,
+            l.value_before,
             l.p_value,
             l.level,
             lag(l.level) OVER (ORDER BY l.place) AS level_before
@@ -138,8 +138,8 @@ CREATE MACRO trend_v1(
         w.run,
         w.first_ns,
         c.value,
-        c.delta,
-        percentage(c.delta, c.value - c.delta) AS delta_pct,
+        delta(c.value_before, c.value) AS delta,
+        delta_pct(c.value_before, c.value) AS delta_pct,
         c.level,
         CASE WHEN c.run IS NOT NULL THEN c.p_value IS NOT NULL END AS is_change_point,
         CASE
