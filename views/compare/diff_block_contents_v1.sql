@@ -17,7 +17,8 @@
 -- blocks of different depth.
 --
 -- Differences are experiment - baseline. An operator that does not occur in a block counts as 0 there. If
--- only one run has the block, the other has NULL, and so has the difference.
+-- only one run has the block, the other has NULL, and so has the difference. A run on the host alone has no kernels,
+-- and so has NULL for them.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -108,6 +109,15 @@ CREATE MACRO diff_block_contents_v1(
         ) AS p
     ),
 
+    traces_of_sides AS (
+        SELECT DISTINCT
+            p.side,
+            CASE p.side WHEN 'baseline' THEN baseline ELSE experiment END AS run,
+            p.worker,
+            p.span
+        FROM parts AS p
+    ),
+
     found AS MATERIALIZED (
         SELECT
             'operator' AS kind, b.side, b.path, b.name, b.calls, b.device_self_us AS device_us,
@@ -126,28 +136,45 @@ CREATE MACRO diff_block_contents_v1(
         FROM kernels_in_parts('parts', 'experiment', experiment, 'name') AS e
     ),
 
-    -- What a side has of an operator that does not occur in a block: 0, if the side has the block, and for
-    -- device time if it recorded any.
+    -- What the trace of each side records, in these blocks or elsewhere.
+    recorded AS (
+        SELECT r.side, r.kind, bool_or(r.has_device) AS has_device
+        FROM (
+            SELECT f.side, f.kind, f.device_us IS NOT NULL AS has_device
+            FROM found AS f
+            UNION ALL
+            SELECT DISTINCT t.side, 'operator', h.plain_self_ns IS NOT NULL
+            FROM host_events AS h
+            INNER JOIN traces_of_sides AS t
+                ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
+            WHERE h.run IN (baseline, experiment) AND h.inner_self_ns IS NOT NULL
+            UNION ALL
+            SELECT DISTINCT t.side, 'kernel', TRUE
+            FROM device_events AS d
+            INNER JOIN traces_of_sides AS t
+                ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
+            WHERE d.run IN (baseline, experiment) AND d.kind IN ('compute', 'communication')
+        ) AS r
+        GROUP BY r.side, r.kind
+    ),
+
+    -- What a side has of an operator that does not occur in a block: 0, if the side has the block and records
+    -- operators, and for device time if it recorded any. Likewise for a kernel.
     absent AS (
         SELECT
             b.path,
             k.kind,
-            CASE WHEN b.baseline_parts IS NOT NULL THEN 0 END AS baseline,
-            CASE WHEN b.experiment_parts IS NOT NULL THEN 0 END AS experiment,
-            CASE
-                WHEN
-                    b.baseline_parts IS NOT NULL
-                    AND (SELECT count(f.device_us) FROM found AS f WHERE f.side = 'baseline') > 0
-                    THEN 0
-            END AS baseline_device,
-            CASE
-                WHEN
-                    b.experiment_parts IS NOT NULL
-                    AND (SELECT count(f.device_us) FROM found AS f WHERE f.side = 'experiment') > 0
-                    THEN 0
-            END AS experiment_device
+            CASE WHEN b.baseline_parts IS NOT NULL AND o.side IS NOT NULL THEN 0 END AS baseline,
+            CASE WHEN b.experiment_parts IS NOT NULL AND n.side IS NOT NULL THEN 0 END
+                AS experiment,
+            CASE WHEN b.baseline_parts IS NOT NULL AND o.has_device THEN 0 END
+                AS baseline_device,
+            CASE WHEN b.experiment_parts IS NOT NULL AND n.has_device THEN 0 END
+                AS experiment_device
         FROM blocks AS b
         CROSS JOIN (VALUES ('operator'), ('kernel')) AS k (kind)
+        LEFT JOIN recorded AS o ON k.kind = o.kind AND o.side = 'baseline'
+        LEFT JOIN recorded AS n ON k.kind = n.kind AND n.side = 'experiment'
     ),
 
     summed AS (
