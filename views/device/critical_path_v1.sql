@@ -19,8 +19,9 @@
 --   of these counts. Time between them was not recorded and is 'other'.
 -- - A call that waited for a device (a synchronisation or a copy) goes back to the work that it waited
 --   for. The time from the end of that work to the end of the call is 'sync'.
--- - An idle thread goes back to the thread of its process whose operator ended last in that time. For
---   example, a training loop waits for the autograd thread, and the autograd thread for the loop.
+-- - An idle thread goes back to the thread of its process whose operator ended last in that time; an operator
+--   inside another does not count. For example, a training loop waits for the autograd thread, and the autograd
+--   thread for the loop.
 --
 -- If nothing tells what came before, the rest of the step is 'other'. Steps are extended to the device
 -- work that they launched, as in step_breakdown, so the pieces add up to that length.
