@@ -5,7 +5,8 @@
 -- uses: rank_sum_test
 --
 -- A step is the mean over the workers that recorded it. Workers wait for each other, and steps that depend
--- on each other must not count twice. A step without a row counts as 0.
+-- on each other must not count twice. A step without a row counts as 0. A whole recording, whose step is NULL, is not
+-- tested against steps.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -20,7 +21,7 @@
 --   experiment_median_us  DOUBLE  us    Median over the steps of the experiment.
 --   baseline_iqr_us       DOUBLE  us    Interquartile range over the steps of the baseline.
 --   experiment_iqr_us     DOUBLE  us    Interquartile range over the steps of the experiment.
---   p_value               DOUBLE  -     Probability of a difference this large by chance; this and the next column are NULL if a run has fewer than 2 steps.
+--   p_value               DOUBLE  -     Probability of a difference this large by chance; this and the next column are NULL if a run has fewer than 2 steps, or if one has steps and the other whole recordings.
 --   least_p_value         DOUBLE  -     P-value if all steps of one run took longer than all of the other.
 CREATE MACRO step_changes(rel VARCHAR, units VARCHAR) AS TABLE
     WITH
@@ -38,6 +39,11 @@ CREATE MACRO step_changes(rel VARCHAR, units VARCHAR) AS TABLE
         SELECT u.side, u.span, u.step, count(*) AS workers
         FROM _units AS u
         GROUP BY u.side, u.span, u.step
+    ),
+
+    _alike AS (
+        SELECT count(DISTINCT u.step IS NULL) < 2 AS are_alike
+        FROM _units AS u
     ),
 
     -- Whole nanoseconds: their sums do not depend on the order, so equal values are found to be equal.
@@ -87,8 +93,12 @@ CREATE MACRO step_changes(rel VARCHAR, units VARCHAR) AS TABLE
         s.experiment[2] AS experiment_median_us,
         s.baseline[3] - s.baseline[1] AS baseline_iqr_us,
         s.experiment[3] - s.experiment[1] AS experiment_iqr_us,
-        CASE WHEN least(t.baseline_count, t.experiment_count) > 1 THEN t.p_value END AS p_value,
-        CASE WHEN least(t.baseline_count, t.experiment_count) > 1 THEN t.least_p_value END
-            AS least_p_value
+        CASE WHEN least(t.baseline_count, t.experiment_count) > 1 AND a.are_alike THEN t.p_value END
+            AS p_value,
+        CASE
+            WHEN least(t.baseline_count, t.experiment_count) > 1 AND a.are_alike
+                THEN t.least_p_value
+        END AS least_p_value
     FROM _spreads AS s
+    CROSS JOIN _alike AS a
     LEFT JOIN rank_sum_test('_samples') AS t ON s.key = t.key;

@@ -23,7 +23,8 @@
 -- of Mann and Whitney, which compares ranks: it assumes no distribution, and a single slow step decides
 -- nothing. The test assumes that steps do not depend on each other. Two recordings of one job on
 -- two machines, or on a machine that is busy with other things, differ significantly too. With three steps
--- per run, no difference is clear enough for 0.05; four steps are enough.
+-- per run, no difference is clear enough for 0.05; four steps are enough. Recordings without steps are not tested
+-- against steps.
 --
 -- params
 --   name               type     unit  default  meaning
