@@ -100,6 +100,12 @@ CREATE MACRO trend_v1(
         WHERE v.value IS NOT NULL
     ),
 
+    -- Ranks tell values apart that only the rounding of a mean makes differ.
+    rounded AS MATERIALIZED (
+        SELECT s.place, round(s.value, 6) AS value
+        FROM series AS s
+    ),
+
     parts AS (
         SELECT
             s.run,
@@ -109,7 +115,7 @@ CREATE MACRO trend_v1(
             c.p_value,
             count(c.place) OVER (ORDER BY s.place) AS part
         FROM series AS s
-        LEFT JOIN change_points('series', alpha) AS c ON s.place = c.place
+        LEFT JOIN change_points('rounded', alpha) AS c ON s.place = c.place
     ),
 
     levels AS (
