@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tracewh
+from docs.examples import in_terminal
 from tests.conftest import made_once
 from tests.copied import CopiedWarehouse
 from tracewh.cli.app import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAIRS = ("sglang_decode", "vllm_prefilldecode_piecewise")
 each_pair = pytest.mark.parametrize("pair", PAIRS)
@@ -179,3 +180,19 @@ def test_a_run_without_its_capture_says_what_is_missing(
             "tracewh: sglang_decode/sglang_Qwen3-8B_decode/default: 9.7 ms of device time (98.8 %) in"
             " 1 graph launch has no operator: No capture of a graph belongs to this run."
         )
+
+
+def test_the_page_shows_what_a_terminal_does(
+    inference: tracewh.Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACEWH_WAREHOUSE", str(inference.path))
+    page = Path(__file__).parents[2].joinpath("docs/howto/cuda-graphs.md").read_text("utf-8")
+    shown = re.findall(
+        r'^```text\n\$ tracewh (query "[^"]+"|show [^\n]*)\n(.*?)^```$',
+        page,
+        re.MULTILINE | re.DOTALL,
+    )
+    assert len(shown) == 4
+    for command, output in shown:
+        code, printed = in_terminal(shlex.split(command))
+        assert (code, printed.split()) == (0, output.split()), command
