@@ -104,7 +104,7 @@ def _engine(
 
 
 def summarize(results: list[FileResult], seconds: float, output: Output | None = None) -> None:
-    """Print the problems, a row per run and the totals; in formats other than a table, a row per file."""
+    """Print the problems, a row per run and the totals; in formats other than a table, a row per trace."""
     output = output or Output()
     if output.format is not Format.TABLE or output.path is not None:
         _write(results, output)
@@ -118,11 +118,11 @@ def summarize(results: list[FileResult], seconds: float, output: Output | None =
     new = [result for result in results if result.status == "ingested"]
     if new:
         events = sum(result.events for result in new)
-        source, stored = (sum(getattr(o, f"{w}_bytes") for o in new) for w in ("source", "stored"))
+        stored = sum(result.stored_bytes for result in new)
         summary += (
             f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
         )
-        summary += f"{format_bytes(source)} stored as {format_bytes(stored)}"
+        summary += f"{format_bytes(_source_bytes(new))} stored as {format_bytes(stored)}"
     diagnostics.note(summary)
 
 
@@ -185,10 +185,15 @@ def _by_run(results: list[FileResult]) -> list[str]:
             "traces": [len(each) for each in runs.values()],
             "ingested": [sum(o.status == "ingested" for o in each) for each in runs.values()],
             "events": [sum(o.events for o in each) for each in runs.values()],
-            "source_mb": [sum(o.source_bytes for o in each) / 1e6 for each in runs.values()],
+            "source_mb": [_source_bytes(each) / 1e6 for each in runs.values()],
             "stored_mb": [sum(o.stored_bytes for o in each) / 1e6 for each in runs.values()],
         }
     )
+
+
+def _source_bytes(results: list[FileResult]) -> int:
+    """Return the size of the files; one with several processes is a trace for each of them."""
+    return sum({str(result.source): result.source_bytes for result in results}.values())
 
 
 def _table(columns: dict[str, list[Any]]) -> list[str]:
@@ -200,7 +205,7 @@ def _table(columns: dict[str, list[Any]]) -> list[str]:
 
 
 def _write(results: list[FileResult], output: Output) -> None:
-    """Write one row per file."""
+    """Write one row per trace or refused file."""
     import json
 
     import duckdb

@@ -15,11 +15,11 @@
 --   run           VARCHAR  key    Name of the run.
 --   workers       BIGINT   -      Workers that recorded it.
 --   spans         BIGINT   -      Number of different recordings (spans) of its workers.
---   traces        BIGINT   -      Number of trace files, one per worker and recording.
+--   traces        BIGINT   -      Number of traces, one per worker and recording.
 --   steps         BIGINT   -      Number of profiler steps in all traces.
 --   events        BIGINT   -      Number of events in all traces.
 --   mean_step_us  DOUBLE   us     Mean length of a step as in step_breakdown, without tail steps.
---   source_bytes  BIGINT   bytes  Size of the trace files, as stored.
+--   source_bytes  BIGINT   bytes  Size of the trace files, as stored. A file with several processes counts once.
 --   first_ns      BIGINT   ns     Start of the first event, nanoseconds since the epoch; NULL if no trace says when it was recorded.
 --   last_ns       BIGINT   ns     End of the last event.
 --   devices       BIGINT   -      Number of devices that ran something; a device that two workers used counts twice.
@@ -35,13 +35,22 @@ CREATE MACRO runs_v1() AS TABLE
             count(DISTINCT t.span) AS spans,
             count(*) AS traces,
             sum(t.events)::BIGINT AS events,
-            sum(t.source_bytes)::BIGINT AS source_bytes,
             min(t.start_ns) FILTER (WHERE has_epoch(t.skipped_reasons)) AS first_ns,
             max(t.end_ns) FILTER (WHERE has_epoch(t.skipped_reasons)) AS last_ns,
             max(t.world_size) AS world_size,
             string_agg(DISTINCT t.backend, ', ' ORDER BY t.backend) AS backend
         FROM traces AS t
         GROUP BY t.run
+    ),
+
+    -- A file with several processes is a trace for each of them.
+    sizes AS (
+        SELECT s.run, sum(s.source_bytes)::BIGINT AS source_bytes
+        FROM (
+            SELECT DISTINCT t.run, t.source_path, t.content_hash, t.source_bytes
+            FROM traces AS t
+        ) AS s
+        GROUP BY s.run
     ),
 
     numbered_steps AS (
@@ -81,7 +90,7 @@ CREATE MACRO runs_v1() AS TABLE
         coalesce(s.steps, 0) AS steps,
         f.events,
         s.mean_step_us,
-        f.source_bytes,
+        b.source_bytes,
         f.first_ns,
         f.last_ns,
         coalesce(d.devices, 0) AS devices,
@@ -89,6 +98,7 @@ CREATE MACRO runs_v1() AS TABLE
         f.world_size,
         f.backend
     FROM files AS f
+    INNER JOIN sizes AS b ON f.run = b.run
     LEFT JOIN numbered_steps AS s ON f.run = s.run
     LEFT JOIN counted_devices AS d ON f.run = d.run
     LEFT JOIN named_devices AS n ON f.run = n.run

@@ -169,6 +169,23 @@ def test_ingest_does_not_list_how_profilers_write_as_a_problem(
     assert "a.json" not in out
 
 
+def test_ingest_counts_the_size_of_a_file_with_several_processes_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from tracewh.cli.commands.ingest import summarize
+    from tracewh.ingest.result import FileResult
+
+    file = Path("report.sqlite")
+    traces = [
+        FileResult(file, "ingested", "", "job", worker, source_bytes=2_000_000, stored_bytes=500)
+        for worker in ("report_pid1", "report_pid2")
+    ]
+    summarize([*traces, FileResult(Path("a.json"), "ingested", run="job", source_bytes=10**6)], 1.0)
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1].split() == ["job", "3", "3", "0", "3", "0.001"]
+    assert printed.err.endswith(", 3.0 MB stored as 1.0 kB\n")
+
+
 def test_ingest_lists_a_screenful_of_problems_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
