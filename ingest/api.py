@@ -48,7 +48,7 @@ def ingest(
         step_range: Regular expression for the names of ranges that are steps, in traces of profilers that record
             ranges and no steps: 'batch [0-9]+'. By default names such as 'iteration 12' and 'step 12'.
         on_progress: Called often, from any thread, one call at a time.
-        on_result: Called once per file, as soon as its result is known.
+        on_result: Called once per result, as soon as it is known.
 
     Returns:
         One result per trace, in the order of run, worker and span; a file may hold several. A file that cannot be ingested is

@@ -1,4 +1,4 @@
-"""The results of an ingest, one per file."""
+"""The results of an ingest, one per trace and per refused file."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of one file.
+    """The result of a trace, or of a file that was refused. A file with several processes has one for each of them.
 
     Attributes:
-        source: A Path; for a file in an object store, an object whose `str()` is the URL.
+        source: The file: a Path; for a file in an object store, an object whose `str()` is the URL.
         status: What happened to the file.
         reason: Why it was refused, in one line; otherwise ''.
         run: Name of its run; None if it was refused, as for worker and span.
         worker: Name of its worker.
         span: Name of its span.
         source_bytes: Size of the file.
-        stored_bytes: Size of its Parquet files.
-        events: Number of its events.
+        stored_bytes: Size of the Parquet files of the trace.
+        events: Number of events of the trace.
         skipped_events: Number of events that could not be read.
         repairs: Counts of repairs and skipped data, by the causes of docs/repairs.md.
         seconds: Duration of its ingest.

@@ -239,7 +239,9 @@ class Warehouse:
                 runs, workers and spans may be shortened (tracewh/views/names.py).
 
         Raises:
-            ViewError: The name, the version or an argument is wrong.
+            ViewError: The name, the version, or the name or the type of an argument is wrong. If the view does not take
+                the value of an argument, such as an unknown `group_by`, the relation raises a
+                duckdb.InvalidInputException when it runs.
         """
         view, whole, query = self._called(name, version, arguments)
         found = self._query(

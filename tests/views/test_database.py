@@ -250,6 +250,14 @@ def test_a_database_that_cannot_be_written(root: Path) -> None:
     with pytest.raises(tracewh.WarehouseError) as caught:
         write_database(root)
     assert str(caught.value) == f"cannot write {root / DATABASE}: Is a directory"
+    trace = root / "a.json"
+    trace.write_text(
+        '[{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]'
+    )
+    found: list[tracewh.FileResult] = []
+    with pytest.raises(tracewh.WarehouseError, match="Is a directory"):
+        tracewh.ingest(trace, root, run="late", on_result=found.append)
+    assert [result.status for result in found] == ["ingested"]
 
 
 def test_a_path_that_duckdb_cannot_open(root: Path) -> None:

@@ -74,6 +74,9 @@ def test_a_view_is_a_method_that_gives_a_relation(root: Path) -> None:
         assert "total_us" in str(relation)
         assert len(warehouse.step_breakdown()) == 2
         assert warehouse.step_breakdown(version=1).columns == relation.columns
+        refused = warehouse.kernel_stats(group_by="x")
+        with pytest.raises(duckdb.InvalidInputException, match="group_by must be one of 'name', "):
+            refused.fetchall()
         assert str(inspect.signature(warehouse.diff_kernels)).startswith(
             "(*, baseline: VARCHAR, experiment: VARCHAR, baseline_worker: VARCHAR = NULL, "
         )

@@ -58,9 +58,16 @@ class Page:
     height: int = field(default=REPORT_HEIGHT, repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, which needs no network, and return its path."""
-        with atomic_write(Path(path)) as part:
-            part.write_text(self.html, "utf-8")
+        """Write the page to a file, which needs no network, and return its path.
+
+        Raises:
+            PictureError: The file cannot be written.
+        """
+        try:
+            with atomic_write(Path(path)) as part:
+                part.write_text(self.html, "utf-8")
+        except CliError as error:
+            raise PictureError(str(error)) from None
         return Path(path)
 
     def _repr_html_(self) -> str:

@@ -70,7 +70,7 @@ def cpu(
     Sampling starts at once, and ends with `stop()`, with the `with` block, or with the process. A sample has the
     percentage of the time of all cores that the machine spent in user code, in the system, waiting for storage, and
     idle; its runnable processes and context switches; and the CPU time of the process and of each of its children,
-    as percentages of one core. A sample takes about 0.5 ms of CPU time.
+    as percentages of one core. A sample takes about 0.7 ms of CPU time.
 
     Args:
         folder: The folder of the traces, created if it is missing.

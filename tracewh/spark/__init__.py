@@ -37,7 +37,7 @@ def ingest(
     on_result: Callable[[FileResult], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[FileResult]:
-    """Ingest trace files on a Spark cluster, one trace per task; see `tracewh.ingest`.
+    """Ingest trace files on a Spark cluster; see `tracewh.ingest`. A task takes a large trace, or up to 64 small ones.
 
     Args:
         spark: The session. Its executors need this version of tracewh. Paths and warehouse must be in an
@@ -48,15 +48,16 @@ def ingest(
         force: Ingest files again that were ingested before.
         step_range: See `tracewh.ingest`.
         on_progress: Called as files are finished.
-        on_result: Called for each file when it is finished.
+        on_result: Called once per result, when its task is finished.
         on_wait: Called once if no executor starts work within 20 seconds.
 
     Returns:
-        The result of each file, refused ones included.
+        One result per trace, and per refused file.
 
     Raises:
         IngestError: The call cannot start: a path does not exist, or it contains no trace.
         SparkError: The cluster cannot do the work. Traces ingested by then stay.
+        WarehouseError: The traces are ingested, but tracewh.duckdb cannot be written.
     """
     from tracewh.ingest.sources.discover import discover
     from tracewh.spark import ingest_tasks as engine

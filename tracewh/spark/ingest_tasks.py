@@ -86,7 +86,7 @@ def ingest_sources(
         store: The warehouse.
         force: Ingest files again that are in the warehouse already.
         on_progress: Called as files are finished.
-        on_result: Called once per file, as soon as it is finished.
+        on_result: Called once per result, when its task is finished.
         on_wait: Called once if no task starts within `WAIT_SECONDS`.
 
     Raises:

@@ -45,6 +45,9 @@ def test_a_report_is_that_of_the_command(samples: tracewh.Warehouse, tmp_path: P
         page = samples.report(RUN, span="1")
         assert repr(page) == f"Page(title='report of run {RUN}, worker worker0, span 1')"
         page.save(saved)
+        with pytest.raises(PictureError) as error:
+            page.save(tmp_path / "none" / "page.html")
+    assert str(error.value) == f"{tmp_path}/none/page.html: No such file or directory"
     assert saved.read_text("utf-8") == report.read_text("utf-8")
 
 
