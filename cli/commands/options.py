@@ -77,7 +77,8 @@ LimitOption = Annotated[
         "--limit",
         metavar="N",
         rich_help_panel=OUTPUT,
-        help="Print at most N rows; 0 prints all. By default all, or 40 in a table on a terminal.",
+        help="Print at most N rows; 0 prints all. By default all; in a table on a terminal at most 40, and fewer if it "
+        "is wide.",
     ),
 ]
 EscapeOption = Annotated[

@@ -132,6 +132,14 @@ def test_the_page_of_the_warehouse_has_every_table() -> None:
     listed = re.findall(r"^ {10}(\w+)\.parquet ", page, re.MULTILINE)
     tables = [table.name for table in installed().tables()]
     assert sorted(listed) == sorted(tables)
+    # "Every engine can read the types"; JSON is text, and there is one TIMESTAMP.
+    columns = [column for table in installed().tables() for column in table.columns]
+    types = {column.type.removesuffix("[]") for column in columns}
+    instants = [column.name for column in columns if column.type == "TIMESTAMP WITH TIME ZONE"]
+    assert instants == ["ingested_at"]
+    assert types - {"TIMESTAMP WITH TIME ZONE"} == {
+        *("BIGINT", "INTEGER", "DOUBLE", "VARCHAR", "BOOLEAN", "JSON"),
+    }
     # A trace is written as an object per table, and the manifest.
     objects = len(tables) + 1
     [written] = re.findall(r"^\| write a trace,.*? \| (\d+) \|", page, re.MULTILINE)

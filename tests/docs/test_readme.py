@@ -120,7 +120,10 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+NOTEBOOKS = sorted((ROOT / "samples" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_extras_are_installed_from_the_checkout(page: Path) -> None:
     """As in the README: 0.1.0 is not on PyPI yet. The changelog quotes what a command says."""
     lines = re.findall(
