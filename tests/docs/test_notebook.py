@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -166,6 +167,15 @@ def test_outputs_are_not_committed(path: Path) -> None:
     assert [
         cell for cell in notebook.cells[1:] if cell.get("outputs") or cell.get("execution_count")
     ] == []
+
+
+def test_the_extra_has_what_the_notebooks_use() -> None:
+    """All extras are installed where the tests run, and `spark` brings pandas, too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    used = "".join(path.read_text("utf-8") for path in NOTEBOOKS.glob("*.ipynb"))
+    assert ".df()" in used and ".DataFrame()" in used
+    extra = project["optional-dependencies"]["notebook"]
+    assert [name for name in extra if re.match(r"pandas\b", name)]
 
 
 # %load_ext sql says nothing when the name `sql` leads to our folder of that name instead.
