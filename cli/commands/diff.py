@@ -38,7 +38,7 @@ def diff(
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
-            help="Exit with status 4 if this condition holds, e.g. 'step_us > 5%', "
+            help="Exit with status 4 if a figure changed by more than this from the baseline, e.g. 'step_us > 5%', "
             "'peak_memory_bytes > 100MB', 'operator_host_self_us[aten::mm] > 1ms'. Repeatable.",
         ),
     ] = None,

@@ -172,10 +172,19 @@ def _part(comparison: Comparison, part: str) -> list[Row]:
     return [row for row in comparison.verdict if row["part"] == part]
 
 
-def describe(change: Change, unit: str) -> str:
-    """Return both values of a change and the difference in percent."""
-    share = "" if change.pct is None else f", {change.pct:+.1f} %"
-    return f"{amount(change.baseline, unit)} to {amount(change.experiment, unit)}{share}"
+def describe(change: Change, unit: str, relative: bool) -> str:
+    """Return both values of a change, and the difference: in percent, or in the unit of the figure."""
+    if relative:
+        difference = "" if change.pct is None else f", {change.pct:+.1f} %"
+    else:
+        difference = f", {_difference(change, unit)}"
+    return f"{amount(change.baseline, unit)} to {amount(change.experiment, unit)}{difference}"
+
+
+def _difference(change: Change, unit: str) -> str:
+    if unit == "pct" and change.delta is not None:
+        return f"{change.delta:+.1f} points"
+    return ("+" if (change.delta or 0) > 0 else "") + amount(change.delta, unit)
 
 
 #: Units of memory, as torch and as_bytes have them.
@@ -308,15 +317,11 @@ def _size(line: Line) -> float:
 
 def _cells(line: Line) -> tuple[str, ...]:
     name, change, unit = line
-    if unit == "pct" and change.delta is not None:
-        delta = f"{change.delta:+.1f} points"
-    else:
-        delta = ("+" if (change.delta or 0) > 0 else "") + amount(change.delta, unit)
     return (
         name,
         amount(change.baseline, unit),
         amount(change.experiment, unit),
-        delta,
+        _difference(change, unit),
         "" if change.pct is None or unit == "pct" else f"{change.pct:+.1f} %",
         _significance(change) if change.tested else "",
     )

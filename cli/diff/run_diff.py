@@ -67,7 +67,7 @@ def compare(
         change = comparison.change(condition.figure, condition.name)
         is_noise = change.tested and (not change.significant or change.is_reversed)
         if condition.holds(change) and not (only_significant and is_noise):
-            values = page.describe(change, unit_of(condition.figure))
+            values = page.describe(change, unit_of(condition.figure), condition.relative)
             if condition.name is not None:  # a figure of the whole recording
                 values += page.counts(comparison)
             failed.append(f"{condition.text}: {values}")
