@@ -822,8 +822,13 @@ CREATE MACRO verdict_v1(
                                 'text': CASE
                                     WHEN f.starved_us = 0 THEN 'none' ELSE as_time(f.starved_us)
                                 END,
-                                'detail': 'per ' || f.step_word || ', the ' || f.device
-                                || ' has no launched work',
+                                'detail': CASE
+                                    WHEN f.starved_us = 0
+                                        THEN 'the ' || f.device || ' always has launched work'
+                                    ELSE
+                                        'per ' || f.step_word || ', in which the ' || f.device
+                                        || ' has no launched work'
+                                END,
                                 'view': 'serving_steps'
                             }
                     WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
