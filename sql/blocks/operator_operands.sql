@@ -8,12 +8,15 @@
 -- these operators. Of other nested calls only the outermost counts. Calls without recorded shapes are left
 -- out. Positions count from 1.
 --
+-- With capture_overload_names=True the profiler adds the overload to the name, as in aten::mm.out. Such calls count.
+--
 -- params
 --   run, worker, span
 -- columns
 --   name             type        unit  meaning
 --   name             VARCHAR     key   Name of the operator.
---   kind             VARCHAR     -     As in operator_models.
+--   operator         VARCHAR     -     Its name in operator_models, without that of an overload.
+--   kind             VARCHAR     -     As there.
 --   dtype            VARCHAR     -     Element type of the first operand, as torch names it; NULL if unknown.
 --   input_dims       JSON        key   Shape of each input.
 --   concrete_inputs  VARCHAR[]   key   Value of each scalar input.
@@ -56,7 +59,7 @@ CREATE MACRO operator_operands(
                 ORDER BY c.start_ns ASC, c.depth ASC
             ) < c.start_ns + c.host_total_ns AS is_around
         FROM operator_costs(run, worker, span) AS c
-        INNER JOIN operator_models() AS m ON c.name = m.name
+        INNER JOIN operator_models() AS m ON split_part(c.name, '.', 1) = m.name
     ),
 
     -- Calls that a graph replayed; one is inside another if it was when they were captured.
@@ -77,7 +80,7 @@ CREATE MACRO operator_operands(
                 ORDER BY r.call_start_ns ASC, r.depth ASC
             ) < r.call_end_ns AS is_around
         FROM replayed_costs(run, worker, span) AS r
-        INNER JOIN operator_models() AS m ON r.name = m.name
+        INNER JOIN operator_models() AS m ON split_part(r.name, '.', 1) = m.name
         WHERE r.replays > 0
     ),
 
@@ -152,17 +155,18 @@ CREATE MACRO operator_operands(
     _inputs AS (
         SELECT
             a.*,
+            m.name AS operator,
             m.kind,
             m.first_at,
             m.second_at,
             -- Until torch 2.4, bias and output type came before the scales.
             CASE
-                WHEN a.name = 'aten::_scaled_mm' AND a.input_types[4] IN ('', 'Scalar') THEN 3
+                WHEN m.name = 'aten::_scaled_mm' AND a.input_types[4] IN ('', 'Scalar') THEN 3
                 ELSE m.bias_at
             END AS bias_at,
             -- out_dtype comes before beta.
             CASE
-                WHEN a.name IN ('aten::addmm', 'aten::baddbmm') AND a.input_types[6] = 'Scalar'
+                WHEN m.name IN ('aten::addmm', 'aten::baddbmm') AND a.input_types[6] = 'Scalar'
                     THEN m.options_at + 1
                 ELSE m.options_at
             END AS options_at,
@@ -174,7 +178,7 @@ CREATE MACRO operator_operands(
                 a.input_types, LAMBDA name: t.bytes_of[replace(lower(name), 'c10::', '')]
             ) AS sizes
         FROM _alike AS a
-        INNER JOIN operator_models() AS m ON a.name = m.name
+        INNER JOIN operator_models() AS m ON split_part(a.name, '.', 1) = m.name
         CROSS JOIN _types AS t
     ),
 
@@ -198,6 +202,7 @@ CREATE MACRO operator_operands(
 
     SELECT
         i.name,
+        i.operator,
         i.kind,
         i.dtype_of[replace(lower(i.input_types[i.first_at]), 'c10::', '')] AS dtype,
         i.input_dims,

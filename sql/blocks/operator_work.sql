@@ -45,9 +45,9 @@ CREATE MACRO operator_work(
             o.concrete_inputs[o.options_at] AS option,
             -- The type of a product in torch's numbers; empty where it is that of the factors.
             CASE
-                WHEN o.name = 'aten::_scaled_mm'
+                WHEN o.operator = 'aten::_scaled_mm'
                     THEN o.concrete_inputs[CASE WHEN o.bias_at = 3 THEN 4 ELSE 7 END]
-                WHEN o.name IN ('aten::mm', 'aten::bmm') THEN coalesce(o.concrete_inputs[3], '')
+                WHEN o.operator IN ('aten::mm', 'aten::bmm') THEN coalesce(o.concrete_inputs[3], '')
                 WHEN o.options_at = 5 THEN o.concrete_inputs[4]
                 ELSE ''
             END AS output_type
@@ -61,7 +61,7 @@ CREATE MACRO operator_work(
                 AS inner_length,
             coalesce(list_product(o.first_dims[:-2]), 1)
             * CASE
-                WHEN o.name = 'aten::linear'
+                WHEN o.operator = 'aten::linear'
                     THEN
                         CASE
                             WHEN len(o.second_dims) = 2 AND o.first_dims[-1] = o.second_dims[2]

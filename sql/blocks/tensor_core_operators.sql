@@ -12,12 +12,16 @@
 -- for other packages and torch.compile, or if it calls a listed operator, as aten::einsum, aten::lstm
 -- and ConvolutionBackward0 do.
 --
+-- With capture_overload_names=True the profiler adds the overload to the name, as in aten::mm.out. Overloads of the
+-- listed operators are listed, too.
+--
 -- columns
 --   name  type     unit  meaning
---   name  VARCHAR  key   Name of an operator.
+--   name  VARCHAR  key   Name of an operator, or of one of its overloads.
 CREATE MACRO tensor_core_operators() AS TABLE
-    SELECT
-        unnest([
+    SELECT o.name || v.overload AS name
+    FROM (
+        SELECT unnest([
             'aten::_convolution', 'aten::conv1d', 'aten::conv2d', 'aten::conv3d',
             'aten::conv_tbc', 'aten::conv_transpose1d', 'aten::conv_transpose2d',
             'aten::conv_transpose3d', 'aten::convolution', 'aten::cudnn_convolution',
@@ -63,4 +67,10 @@ CREATE MACRO tensor_core_operators() AS TABLE
             'aten::_efficient_attention_forward', 'aten::_efficient_attention_backward',
             'aten::_cudnn_attention_forward', 'aten::_cudnn_attention_backward',
             'aten::_triton_scaled_dot_attention', 'aten::_triton_multi_head_attention'
-        ]) AS name;
+        ]) AS name
+    ) AS o
+    CROSS JOIN (
+        VALUES
+        (''), ('.out'), ('.dtype'), ('.dtype_out'), ('.padding'), ('.input'), ('.deprecated'),
+        ('.quantized'), ('.output'), ('.grad_input'), ('.output_mask'), ('.output_mask_out')
+    ) AS v (overload);

@@ -29,7 +29,7 @@ CREATE MACRO work_families() AS TABLE
         (
             6, 'gemm', 'operator',
             '(?i)^aten::(mm|addmm|bmm|baddbmm|linear|matmul|_scaled_mm|_addmm_activation|_int_mm|'
-            || '_grouped_mm)$|gemm|(^|_|:)matmul(_|$)'
+            || '_grouped_mm)(\.\w+)?$|gemm|(^|_|:)matmul(_|$)'
         ),
         (
             7, 'attention', 'kernel',

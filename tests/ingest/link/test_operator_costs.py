@@ -263,8 +263,15 @@ def walked(con: duckdb.DuckDBPyConnection, where: str) -> dict[int, Costs]:
 def test_the_listed_operators_are_torchs() -> None:
     import torch
 
-    there = {schema.name for schema in torch._C._jit_get_all_schemas()}
-    listed = {name for name in tensor_core_operators() if name.startswith("aten::")}
+    schemas = torch._C._jit_get_all_schemas()
+    there = {schema.name for schema in schemas}
+    names = {name for name in tensor_core_operators() if name.startswith("aten::")}
+    listed = {name for name in names if "." not in name}
     # aten::convolution_backward took their place.
     assert {name for name in listed - there if "cudnn_convolution" not in name} == set()
     assert "aten::convolution_backward" in listed & there
+    overloads = {f"{s.name}.{s.overload_name}" for s in schemas if s.name in listed}
+    overloads = {name for name in overloads if not name.endswith(".")}
+    assert overloads <= names
+    endings = [{name.partition(".")[2] for name in some} for some in (names - listed, overloads)]
+    assert endings[0] == endings[1]
