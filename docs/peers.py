@@ -40,6 +40,9 @@ to the nanosecond and to the byte, but for these:
 
 - It takes the time of Python frames, and the memory of frames and annotations, away from the operator around them. We
   do not.
+- It counts an operator and its only child as two calls also if both have the same name. To us they are one call.
+- With `capture_overload_names=True` the names in a trace, and so ours, have the overload, such as `aten::add.Tensor`.
+  It leaves the overload out.
 - Kineto writes an annotation on a device into the trace with 1 ns more before and after it.
 - It gives a call of CUDA that no operator made, such as those of gloo's threads, to the thread that profiles. An
   operator there that runs meanwhile then has less self time, and the device time of the call. We leave the call on
