@@ -97,7 +97,7 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """moto's server: it takes any keys."""
     folder = tmp_path_factory.mktemp("s3")
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p"]
+    command = [sys.executable, "-c", MOTO, "-H", "127.0.0.1", "-p"]
     with serving(lambda port: [*command, str(port)], folder) as (port, log):
         opened = fs.S3FileSystem(
             access_key="id",
@@ -115,6 +115,18 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             "AWS_SECRET_ACCESS_KEY": "secret",
         }
         yield Store(opened, environ, f"s3://{BUCKET}", endpoint, log)
+
+
+#: For each request moto lists the folders of all services that it knows, to find the one that is asked: that takes
+#: longer than most of its answers. Here it keeps what it found.
+MOTO = """
+import functools
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication as Dispatcher
+from moto.server import main
+
+Dispatcher.get_backend_for_host = functools.cache(Dispatcher.get_backend_for_host)
+main()
+"""
 
 
 @pytest.fixture(scope="session")
