@@ -17,10 +17,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from pyarrow.fs import FileSelector
 
 import tracewh
 from tests.conftest import ROOT
 from tests.forked import said, start_forked
+from tests.storage.remote.conftest import BUCKET, Store
 from tests.storage.remote.test_object_store import operators, statuses, trace
 from tracewh.cli.app import main
 from tracewh.errors import IngestError
@@ -78,12 +80,23 @@ def in_folder(ingested: Path, logs: list[Path], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def in_store(s3: Store, logs: list[Path], tmp_path: Path) -> None:
+    """A warehouse of them in the store: a copy of the one that the first test ingests."""
+    ingested = f"{logs[0].parents[1].name}-ingested"
+    wanted = FileSelector(f"{BUCKET}/{ingested}", recursive=True, allow_not_found=True)
+    if not (found := s3.filesystem.get_file_info(wanted)):
+        tracewh.ingest(logs, f"{s3.url}/{ingested}")
+        found = s3.filesystem.get_file_info(wanted)
+    for each in found:
+        if each.is_file:
+            to = each.path.replace(ingested, tmp_path.name, 1)
+            s3.filesystem.copy_file(each.path, to)
+
+
+@pytest.fixture
 def warehouse(request: pytest.FixtureRequest, place: str) -> str:
     """A warehouse of them."""
-    if "://" in place:
-        tracewh.ingest(request.getfixturevalue("logs"), place)
-    else:
-        request.getfixturevalue("in_folder")
+    request.getfixturevalue("in_store" if "://" in place else "in_folder")
     return place
 
 
