@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from tracewh.cli.report.home import error_page
 
@@ -55,9 +56,15 @@ class Token:
         request = Request(scope)
         cookie = _cookie_name(request)
         if self._is_token(request.query_params.get("token", "")):
-            response: ASGIApp = RedirectResponse(_without_token(request), headers=HEADERS)
-            assert isinstance(response, Response)
-            response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+            # No redirect: after a link on another site, a browser keeps the cookie of SameSite=Strict back until a page
+            # of this server leads on.
+            place = escape(_without_token(request))
+            page = HTMLResponse(
+                f'<!doctype html><meta http-equiv="refresh" content="0; url={place}">',
+                headers=HEADERS,
+            )
+            page.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+            response: ASGIApp = page
         elif self._is_token(request.cookies.get(cookie, "")):
             response = self._app
         else:

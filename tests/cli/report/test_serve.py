@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import duckdb
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from starlette.testclient import TestClient
 
 import tracewh
@@ -322,22 +322,18 @@ def test_beyond_loopback_one_needs_the_token(samples: tracewh.Warehouse) -> None
         for path in ("/", "/?token=wrong", "/api/panel/steps"):
             assert guest.get(path).status_code == 403
         assert guest.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 403
-        welcomed = guest.get(f"/?token={TOKEN}", follow_redirects=False)
-        assert (welcomed.status_code, welcomed.headers["location"]) == (
-            307,
-            "./",
-        )  # below the path of a proxy, too
+        welcomed = guest.get(f"/?token={TOKEN}")
+        assert 'content="0; url=./"' in welcomed.text  # below the path of a proxy, too
         assert "httponly; path=/; samesite=strict" in welcomed.headers["set-cookie"].lower()
         page = guest.get("/")
         assert page.status_code == 200
         assert TOKEN not in page.text
         # A link to a run, and to the SQL page, that somebody shares with the token.
         for link, place in (
-            ("/?run=a+b%26c&token={}&worker=0", "./?run=a+b%26c&worker=0"),
+            ("/?run=a+b%26c&token={}&worker=0", "./?run=a+b%26c&amp;worker=0"),
             ("/sql?token={}", "./sql"),
         ):
-            shared = guest.get(link.format(TOKEN), follow_redirects=False)
-            assert shared.headers["location"] == place
+            assert f'content="0; url={place}"' in guest.get(link.format(TOKEN)).text
 
 
 def test_the_cookie_of_another_server_is_another_one(samples: tracewh.Warehouse) -> None:
@@ -350,8 +346,32 @@ def test_the_cookie_of_another_server_is_another_one(samples: tracewh.Warehouse)
         guest.cookies.set("tracewh_token_8766", "of-another-server")
         assert guest.get("/").status_code == 200
         # An address without a port, as behind a proxy.
-        bare = guest.get(f"/?token={TOKEN}", headers={"host": "[::1]"}, follow_redirects=False)
+        bare = guest.get(f"/?token={TOKEN}", headers={"host": "[::1]"})
         assert bare.headers["set-cookie"].startswith("tracewh_token=")
+
+
+def test_a_link_on_another_site_leads_to_the_page(
+    samples: tracewh.Warehouse, visit: Visit
+) -> None:
+    """From there, a browser sends no cookie of SameSite=Strict, also not after a redirect."""
+    with visitor(samples, TOKEN) as guest:
+
+        def answer(route: Route) -> None:
+            if route.request.url.startswith("http://chat.example"):
+                link = f'<a href="http://server.example/missing?token={TOKEN}">look</a>'
+                route.fulfill(body=link, content_type="text/html")
+                return
+            guest.cookies.clear()
+            place = urlsplit(route.request.url)
+            got = guest.get(f"{place.path}?{place.query}", headers=route.request.all_headers())
+            route.fulfill(status=got.status_code, headers=dict(got.headers), body=got.text)
+
+        visit.page.route("**/*", answer)
+        visit.page.goto("http://chat.example/")
+        visit.page.get_by_text("look").click()
+        expect(visit.page).to_have_url("http://server.example/missing")
+        expect(visit.page.locator("body")).to_have_text("Not Found")
+    visit.complaints.clear()
 
 
 def test_who_has_no_token_reads_a_page(samples: tracewh.Warehouse) -> None:
