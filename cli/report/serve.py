@@ -47,6 +47,7 @@ from tracewh.temporary import Temporary
 from tracewh.views.warehouse import find, listed
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+EVERY_ADDRESS = ("0.0.0.0", "::")  # what --host may name
 LAST_PORT = 65535
 LONGEST_SECONDS = 24 * 3600
 #: Default limits of a query.
@@ -375,10 +376,14 @@ def run_server(
     hosts = [*LOOPBACK, host] if is_loopback else ["*"]
     with listening:
         app = application(warehouse, hosts, token, seconds, memory_mb, perfetto)
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        port = listening.getsockname()[1]
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""
-        diagnostics.line(f"{address}{secret}  (press Ctrl-C to stop)")
+        # 0.0.0.0 is every address of this machine, and for others none.
+        shown = socket.gethostname() if host in EVERY_ADDRESS else host
+        address = f"http://[{shown}]" if ":" in shown else f"http://{shown}"
+        diagnostics.line(f"{address}:{port}/{secret}  (press Ctrl-C to stop)")
+        if host in EVERY_ADDRESS:
+            diagnostics.line(f"http://{LOOPBACK[0]}:{port}/{secret}  (on this machine)")
         config = uvicorn.Config(
             app, log_level="warning", lifespan="off", timeout_keep_alive=IDLE_SECONDS
         )
