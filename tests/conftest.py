@@ -18,7 +18,7 @@ import duckdb
 import pytest
 from _pytest._code.code import TerminalRepr
 
-from tests.given import Case, Mismatch, Tables, cases
+from tests.given import Case, Mismatch, Tables, cases, cases_together
 from tests.quick_ingest import kept_databases, kept_readers, without_database
 from tracewh.views import ViewError
 
@@ -78,7 +78,7 @@ class SqlFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         try:
-            for case in cases(self.path):
+            for case in cases_together(list(cases(self.path))):
                 yield SqlItem.from_parent(self, name=case.title, case=case)
         except ValueError as error:
             raise self.CollectError(str(error)) from None

@@ -16,13 +16,15 @@ the file; a later `given` adds rows. A line that starts with # is a comment.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import duckdb
 
 from tests.derived_tables import DERIVED, GRAPHS, NODES, STEP_ROLES, fill_derived_tables
+from tracewh.quoting import quote_literal
 from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.registry import installed
 from tracewh.views.warehouse import SLOW_OPTIMIZER
@@ -57,6 +59,7 @@ class Tables:
         self.created: set[str] = set()
         self._without_rows: set[str] = set()
         self._filled: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
+        self._answers: dict[tuple[tuple[str, ...], str], str] = {}
         for spec in (*self.registry.tables(), *self.registry.slices()):
             self.prepare(spec.name)
         self.prepare(f"{STEP_ROLES} {NODES} {GRAPHS}")
@@ -118,11 +121,24 @@ class Tables:
         for table in self.registry.tables():
             self.con.execute(f"DELETE FROM {table.name}")
 
+    def answer(self, given: tuple[str, ...], call: str) -> str:
+        """The name of a table with the rows of a call of a view, which is asked once.
+
+        Args:
+            given: The paragraphs with the rows of all tables.
+            call: The call.
+        """
+        if (given, call) not in self._answers:
+            self.fill(given, call)
+            self.prepare(call, self.rare(call))
+            name = f"answer_{len(self._answers)}"
+            self.con.execute(f"CREATE TEMP TABLE {name} AS FROM {call}")
+            self._answers[given, call] = name
+        return self._answers[given, call]
+
     def insert(self, given: str) -> None:
         """Add the rows of one `given` paragraph."""
-        first, header, *rows = given.splitlines()
-        table = first.split()[1]
-        names = header.split()
+        table, names, rows = _head(given)
         columns = {
             c.name for spec in self.registry.tables() if spec.name == table for c in spec.columns
         }
@@ -140,6 +156,12 @@ class Tables:
         )
 
 
+#: Views that take long to plan. Their rows of a run depend on this run alone (tests/views/test_distributes.py), and
+#: those of all runs are those of each (tests/views/test_every_view.py). So the cases of a file share an answer for all
+#: runs that they ask for, of which each reads its own.
+ASKED_TOGETHER = ("recommendations_v1", "trace_quality_v1", "verdict_v1")
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One query or error of a file.
@@ -148,6 +170,8 @@ class Case:
         title: What stands behind its first word.
         given: The paragraphs of tables in front of it.
         line: Of its first word, from 0.
+        together: The paragraphs with the rows of all runs whose answer it shares with other cases of the file; empty if
+            it is asked by itself.
     """
 
     title: str
@@ -156,6 +180,7 @@ class Case:
     is_error: bool
     given: tuple[str, ...]
     line: int
+    together: tuple[str, ...] = ()
 
     def run(self, tables: Tables) -> None:
         """Ask it.
@@ -163,12 +188,16 @@ class Case:
         Raises:
             Mismatch: It gives other rows than the file says, or another message.
         """
-        tables.fill(self.given, self.query)
-        tables.prepare(self.query, tables.rare(self.query))
-        self._compare(tables.con)
+        if self.together:
+            query = _CALL.sub(lambda call: _from_answer(call, tables, self), self.query)
+        else:
+            query = self.query
+            tables.fill(self.given, query)
+            tables.prepare(query, tables.rare(query))
+        self._compare(tables.con, query)
 
-    def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
-        query = self.query.rstrip(";")
+    def _compare(self, con: duckdb.DuckDBPyConnection, query: str) -> None:
+        query = query.rstrip(";")
         if self.is_error:
             try:
                 got = [str(row) for row in con.execute(query).fetchall()]
@@ -176,12 +205,95 @@ class Case:
                 got = [str(error)]
                 if self.expected in got[0]:
                     return
-            raise Mismatch(query, f"- {self.expected}", *(f"+ {line}" for line in got))
+            raise Mismatch(
+                self.query.rstrip(";"), f"- {self.expected}", *(f"+ {line}" for line in got)
+            )
         rows = con.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{query}\n)").fetchall()
         have = [[_shown(value) for value in row] for row in rows]
         want = [re.split(r"\s{2,}", line.strip()) for line in self.expected.splitlines()]
         if have != want:
-            raise Mismatch(query, *_difference(want, have))
+            raise Mismatch(self.query.rstrip(";"), *_difference(want, have))
+
+
+#: A call of such a view: its name, the run, and other arguments.
+_CALL = re.compile(
+    rf"\b({'|'.join(ASKED_TOGETHER)})\((?:run := '([^']*)')?(?:, )?"
+    r"((?:(?:every_rule|per_span) := TRUE(?:, )?)*)\)"
+)
+
+
+def _from_answer(call: re.Match[str], tables: Tables, case: Case) -> str:
+    """What a query reads instead of a call of a view."""
+    view, run, more = call.groups()
+    runs = [run] if run else _rows_of_runs(case.given)
+    of_runs = f"run IN ({', '.join(map(quote_literal, runs))})"
+    return f"(FROM {tables.answer(case.together, f'{view}({more})')} WHERE {of_runs})"
+
+
+def cases_together(found: Sequence[Case]) -> list[Case]:
+    """The cases of a file, each with the rows of all runs whose answer it shares.
+
+    Where a file has several sets of rows for a run, the cases with the first of each run share an answer, those with
+    the second another one, and so on.
+    """
+    rows_of = {case.given: _rows_of_runs(case.given) for case in found}
+    sets: dict[str, list[list[tuple[str, int]]]] = {}
+    for rows_by_run in rows_of.values():
+        for run, rows in rows_by_run.items():
+            if rows not in sets.setdefault(run, []):
+                sets[run].append(rows)
+    places: dict[int, int] = {}
+    wanted: dict[int, dict[str, set[int]]] = {}  # by place and paragraph
+    for number, case in enumerate(found):
+        rows_by_run = rows_of[case.given]
+        named = {call[1] or run for call in _calls(case) for run in rows_by_run}
+        # With the captures of its graphs, which are runs below it.
+        names = [run for run in rows_by_run if {run, run.rpartition("/")[0]} & named]
+        numbers = {sets[run].index(rows_by_run[run]) for run in names}
+        if named.issubset(names) and len(numbers) == 1:
+            [places[number]] = numbers
+            for paragraph, row in chain.from_iterable(rows_by_run[run] for run in names):
+                wanted.setdefault(places[number], {}).setdefault(paragraph, set()).add(row)
+    given = {
+        place: tuple(_with_rows(paragraph, rows) for paragraph, rows in paragraphs.items())
+        for place, paragraphs in wanted.items()
+    }
+    return [
+        replace(case, together=given[places[number]]) if number in places else case
+        for number, case in enumerate(found)
+    ]
+
+
+def _calls(case: Case) -> list[tuple[str, ...]]:
+    """The call of a view that a case may have answered together with others, if it reads nothing else."""
+    calls = _CALL.findall(case.query)
+    is_sole = len(calls) == 1 and not installed().needs(_CALL.sub("", case.query))
+    is_sole = is_sole and not case.is_error and len(set(case.given)) == len(case.given)
+    return calls if is_sole else []
+
+
+def _rows_of_runs(given: tuple[str, ...]) -> dict[str, list[tuple[str, int]]]:
+    """The rows of each run: the paragraph that they are in, and their place in it."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for paragraph in given:
+        _, names, rows = _head(paragraph)
+        for place, row in enumerate(rows):
+            fields = re.split(r"\s{2,}", row.strip())
+            run = fields[names.index("run")] if "run" in names else KEYS["run"]
+            found.setdefault(run, []).append((paragraph, place))
+    return found
+
+
+def _with_rows(paragraph: str, places: set[int]) -> str:
+    """A paragraph with some of its rows."""
+    first, header, *rows = paragraph.splitlines()
+    return "\n".join([first, header, *(rows[place] for place in sorted(places))])
+
+
+def _head(given: str) -> tuple[str, list[str], list[str]]:
+    """The table of a `given` paragraph, the names of its columns, and its rows."""
+    first, header, *rows = given.splitlines()
+    return first.split()[1], header.split(), rows
 
 
 def cases(path: Path) -> Iterator[Case]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.given import cases, cases_together
+
 HERE = Path(__file__).parent
 #: With the one plugin that matters here: some import for long.
 PYTEST = (sys.executable, "-m", "pytest", "-p", "xdist", "-p", "no:cacheprovider")
@@ -118,6 +120,102 @@ def test_a_paragraph_that_is_nothing(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode != 0
     assert "a.test:3: not a given, query, error or clear paragraph" in done.stdout
+
+
+TOGETHER = """\
+given traces
+run  start_ns
+a    1
+b    2
+
+given steps
+run       step
+a         1
+a         1
+b/c       1
+other     1
+
+query a
+FROM verdict_v1(run := 'a')
+----
+1
+
+query b and what is below it
+FROM verdict_v1(run := 'b', every_rule := TRUE)
+----
+1
+
+query another argument
+FROM verdict_v1(run := 'a', worker := 'w')
+----
+1
+
+query two calls, which may be the same
+FROM verdict_v1(run := 'a') UNION FROM verdict_v1()
+----
+1
+
+query a table, too
+FROM verdict_v1(run := 'a'), traces
+----
+1
+
+error none
+FROM verdict_v1(run := 'a')
+----
+no
+
+given steps
+run  step
+a    2
+
+query a with more
+SELECT count(*) FROM verdict_v1(run := 'a')
+----
+1
+
+query several sets of rows
+FROM verdict_v1()
+----
+1
+
+clear
+
+given traces
+run  start_ns
+d    4
+
+query d
+FROM verdict_v1()
+----
+1
+"""
+
+
+def test_cases_share_the_answer_for_the_rows_of_each(tmp_path: Path) -> None:
+    path = tmp_path / "verdict_v1.test"
+    path.write_text(TOGETHER, "utf-8")
+    first = (
+        "given traces\nrun  start_ns\na    1\nb    2",
+        "given steps\nrun       step\na         1\na         1\nb/c       1",
+        "given traces\nrun  start_ns\nd    4",
+    )
+    second = (
+        "given traces\nrun  start_ns\na    1",
+        "given steps\nrun       step\na         1\na         1",
+        "given steps\nrun  step\na    2",
+    )
+    assert {case.title: case.together for case in cases_together([*cases(path)])} == {
+        "a": first,
+        "b and what is below it": first,
+        "another argument": (),
+        "two calls, which may be the same": (),
+        "a table, too": (),
+        "none": (),
+        "a with more": second,
+        "several sets of rows": (),
+        "d": first,
+    }
 
 
 def test_a_skip_is_a_failure_in_ci_unless_it_is_allowed(tmp_path: Path) -> None:
