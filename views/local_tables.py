@@ -239,12 +239,12 @@ def _traces(
             for span in _partitions("span", f"{data}/{run}/{worker}"):
                 path = f"{run}/{worker}/{span}"
                 file = f"{data}/{path}/traces.parquet"
+                keys = layout.parse_trace_folder(path) if has_merged or selected else None
+                if selected and not (keys and selected(keys)):
+                    continue
                 try:
                     stat = os.stat(file)
                 except (FileNotFoundError, NotADirectoryError):  # no trace
-                    continue
-                keys = layout.parse_trace_folder(path) if has_merged or selected else None
-                if selected and not (keys and selected(keys)):
                     continue
                 if keys:
                     traces = Object(file, stat.st_size, stat.st_mtime_ns)

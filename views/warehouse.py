@@ -369,13 +369,9 @@ class Warehouse:
         selected, others = self._selected, set(self.names()).difference(traces)
         if selected is not None:
             others = set(filter(selected, others))
-        if others:  # not otherwise: a new selection removes what is cached
-            self.select(set(traces).__contains__)
-        try:
+        # Not without others: a new selection removes what is cached.
+        with self.only(set(traces).__contains__) if others else contextlib.nullcontext():
             return {(run, w, span): events for run, w, span, events in self.sql(query).fetchall()}
-        finally:
-            if others:
-                self.select(selected)
 
     def _selected_versions(self, runs: Collection[str] | None) -> dict[TraceKeys, str]:
         """Return the versions of the traces whose files are open."""
@@ -401,6 +397,16 @@ class Warehouse:
         if wanted is not None and not any(map(wanted, self.names())):
             wanted = None
         self.select(wanted)
+
+    @contextlib.contextmanager
+    def only(self, wanted: Callable[[TraceKeys], bool] | None) -> Iterator[None]:
+        """Open only the files of the traces that match a filter, as long as the context lasts."""
+        selected = self._selected
+        self.select(wanted)
+        try:
+            yield
+        finally:
+            self.select(selected)
 
     def select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
         """Open only the files of the traces that match a filter, until the next call; None for all."""

@@ -110,12 +110,16 @@ def embedded_stack(
     blocks: dict[str, dict[str, Any] | None] = {trace.worker: None}
     pixels = FOLDED_PIXELS
     for worker in others:
-        found = _folded(warehouse, trace, worker, shifts[worker], main.get("window"), pixels)
-        size = len(as_json(found))
-        if worker == others[0] and size * len(others) > room:
-            pixels = max(LEAST_FOLDED_PIXELS, int(0.7 * pixels * room / (size * len(others))))
+        # A query lists the files of all traces that are open, which may be thousands.
+        with warehouse.only({(trace.run, worker, trace.span)}.__contains__):
             found = _folded(warehouse, trace, worker, shifts[worker], main.get("window"), pixels)
             size = len(as_json(found))
+            if worker == others[0] and size * len(others) > room:
+                share = room / (size * len(others))
+                pixels = max(LEAST_FOLDED_PIXELS, int(0.7 * pixels * share))
+                shift, window = shifts[worker], main.get("window")
+                found = _folded(warehouse, trace, worker, shift, window, pixels)
+                size = len(as_json(found))
         room -= size
         if room < 0:
             break

@@ -17,6 +17,8 @@ from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import started
 from tests.cli.report.test_accessibility import axe, violations
 from tests.cli.report.test_timeline import MS, Drawn, drag, event, events, picture
+from tracewh.cli.report import timeline
+from tracewh.cli.report.report_trace import choose_trace
 from tracewh.cli.report.write import write_report
 
 __all__ = ["axe", "visit"]
@@ -119,6 +121,27 @@ def live(visit: Visit, address: str) -> Iterator[Drawn]:
 
 def names(drawn: Drawn) -> list[str]:
     return list(drawn.ask("t.tracks.map((track) => track.name)"))
+
+
+def test_a_file_finds_the_blocks_of_each_worker_without_the_files_of_all_others(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the time for a job with many workers would grow by the square of them."""
+    folded, found = timeline._folded, set()
+
+    def seen(opened: tracewh.Warehouse, *values: Any) -> dict[str, Any]:
+        found.add(tuple(opened.sql("SELECT run, worker FROM traces").fetchall()))
+        return folded(opened, *values)
+
+    monkeypatch.setattr(timeline, "_folded", seen)
+    with tracewh.open(warehouse) as opened:
+        opened.select_runs(["many"])
+        trace = choose_trace(opened, "many", None, None, None)
+        main = timeline.embedded(opened, trace)
+        stack = timeline.embedded_stack(opened, trace, main, 10**6)
+        assert found == {(("many", "rank1"),), (("many", "rank2"),)}
+        assert [each and each["worker"] for each in stack["found"]] == [None, "rank1", "rank2"]
+        assert opened.sql("SELECT DISTINCT run FROM traces").fetchall() == [("many",)]
 
 
 def test_workers_stand_under_each_other_on_one_clock(many: Drawn) -> None:
