@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import defaultdict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 #: Steps of each trace, from the first.
 MOST_STEPS = 200
+_NUMBERS = re.compile(r"(\d+)")
 
 
 def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[str, Any]:
@@ -107,5 +109,6 @@ def note(trace: ReportTrace, screens: list[dict[str, Any]], left: int) -> str:
     return f'<p class="said">{said} <code>tracewh serve</code> shows every trace in full.</p>\n'
 
 
-def _in_order(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isdecimal() else (0, name)
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """Return what sorts names with the numbers in them as numbers: rank2 before rank10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in _NUMBERS.split(name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.cli.report.conftest import Visit, data_of
 from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tracewh.cli.report import page
-from tracewh.cli.report.first_screens import note
+from tracewh.cli.report.first_screens import note, pickers
 from tracewh.cli.report.report_trace import choose_trace
 from tracewh.cli.report.write import write_report
 from tracewh.views.queries import run_query
@@ -239,6 +240,16 @@ def test_how_many_traces_a_file_holds_is_said(
 ) -> None:
     trace = choose_trace(samples, "ddp_gloo", None, None, None)
     assert f" of {held} traces of the run: " in note(trace, [{}] * count, left)
+
+
+def test_workers_and_spans_to_choose_are_in_the_order_of_their_numbers(
+    samples: tracewh.Warehouse,
+) -> None:
+    trace = choose_trace(samples, "ddp_gloo", None, None, None)
+    names = [("rank10", "2"), ("rank9", "10"), ("rank0", "1")]
+    made = pickers(trace, [{"worker": worker, "span": span} for worker, span in names])
+    shown = re.findall(r"<option[^>]*>([^<]*)<", made)
+    assert shown == ["rank0", "rank9", "rank10", "1", "2", "10"]
 
 
 def test_a_trace_of_another_program_has_its_events_alone(visit: Visit, tmp_path: Path) -> None:
