@@ -350,9 +350,7 @@ def test_the_cookie_of_another_server_is_another_one(samples: tracewh.Warehouse)
         assert bare.headers["set-cookie"].startswith("tracewh_token=")
 
 
-def test_a_link_on_another_site_leads_to_the_page(
-    samples: tracewh.Warehouse, visit: Visit
-) -> None:
+def test_a_link_on_another_site_leads_to_the_page(samples: tracewh.Warehouse, visit: Visit) -> None:
     """From there, a browser sends no cookie of SameSite=Strict, also not after a redirect."""
     with visitor(samples, TOKEN) as guest:
 
