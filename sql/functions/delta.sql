@@ -1,5 +1,5 @@
 -- function: delta
--- since: 0.1
+-- since: 0.2
 -- summary: Difference of a figure between two runs; 0 where they differ by the rounding of sums alone.
 -- returns: DOUBLE
 --
