@@ -383,7 +383,8 @@ def run_server(
         address = f"http://[{shown}]" if ":" in shown else f"http://{shown}"
         diagnostics.line(f"{address}:{port}/{secret}  (press Ctrl-C to stop)")
         if host in EVERY_ADDRESS:
-            diagnostics.line(f"http://{LOOPBACK[0]}:{port}/{secret}  (on this machine)")
+            here = LOOPBACK[2] if ":" in host else LOOPBACK[0]
+            diagnostics.line(f"http://{here}:{port}/{secret}  (on this machine)")
         config = uvicorn.Config(
             app, log_level="warning", lifespan="off", timeout_keep_alive=IDLE_SECONDS
         )

@@ -48,7 +48,7 @@ class _NotStarted(Worker):
         return "not started"
 
 
-class _LatePool(Pool):
+class LatePool(Pool):
     """Starts each process when there is a task for it: a start takes a third of a second of CPU time."""
 
     def _start(self) -> Worker:
@@ -61,7 +61,7 @@ def visitor(
 ) -> Iterator[TestClient]:
     """A visitor of a server of its own."""
     hosts = [*serve.LOOPBACK] if token is None else ["*"]
-    with patch.object(serve, "Pool", _LatePool):
+    with patch.object(serve, "Pool", LatePool):
         app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
     with closing(app.state.site):
         yield TestClient(app, base_url="http://127.0.0.1:8765")

@@ -16,6 +16,7 @@ from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import duckdb
@@ -30,6 +31,7 @@ from tests.cli.report.servers import (
     DEAF,
     ENDLESS,
     TOKEN,
+    LatePool,
     answer_of,
     sent,
     started,
@@ -550,6 +552,26 @@ def test_a_place_that_is_none(
     assert written.startswith(f"tracewh: {said}")
     assert len(written.splitlines()) == 1
     assert "None" not in written and "Unknown error" not in written
+
+
+@pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]")])
+def test_every_address_is_printed_as_one_that_others_can_open(
+    host: str, here: str, samples: tracewh.Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listening = socket.create_server(("127.0.0.1", 0))  # a machine may have no IPv6
+    with (
+        patch.object(socket, "create_server", return_value=listening),
+        patch.object(serve, "Pool", LatePool),
+        patch.object(serve._Server, "run"),
+    ):
+        assert main(["serve", "--host", host, "--port", "0", "-w", str(samples.path)]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    port, secret = (
+        first.partition("  ")[0].removeprefix(f"http://{socket.gethostname()}").split("/")
+    )
+    assert secret.startswith("?token=")
+    assert first.endswith("  (press Ctrl-C to stop)")
+    assert second == f"http://{here}{port}/{secret}  (on this machine)"
 
 
 def test_no_warehouse(tmp_path: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> None:
