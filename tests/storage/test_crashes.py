@@ -229,7 +229,7 @@ FULL = "no space left on the disk of {disk}/wh: free some, or name another wareh
 def test_a_disk_that_fills_up(tmp_path: Path, on_a_small_disk: Callable[..., str]) -> None:
     """One trace goes in, the disk fills up, the others are refused; with room they go in."""
     said = on_a_small_disk(
-        7000,
+        8000,
         """
         tracewh ingest $SAMPLES/ddp_gloo/rank0* -w wh > $OUT/table 2> $OUT/first || exit 1
         head -c $(( $(df --output=avail -B1 . | tail -1) - 90000 )) /dev/zero > filler
