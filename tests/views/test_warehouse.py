@@ -83,6 +83,14 @@ def test_a_view_is_a_method_that_gives_a_relation(root: Path) -> None:
         assert "Args:" in (warehouse.step_breakdown.__doc__ or "")
 
 
+def test_only_some_traces_are_open_for_a_while(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        with pytest.raises(KeyError), warehouse.only(lambda keys: keys[0] == "b"):
+            assert len(warehouse.step_breakdown()) == 1
+            raise KeyError
+        assert len(warehouse.step_breakdown()) == 2
+
+
 @pytest.mark.parametrize("name", ["wh[1]", "wh*"])
 def test_a_folder_whose_name_is_a_pattern_for_another(tmp_path: Path, name: str) -> None:
     """The folder wh1 beside it has step 8 in place of 7."""

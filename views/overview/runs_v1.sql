@@ -47,7 +47,7 @@ CREATE MACRO runs_v1() AS TABLE
     sizes AS (
         SELECT s.run, sum(s.source_bytes)::BIGINT AS source_bytes
         FROM (
-            SELECT DISTINCT t.run, t.source_path, t.content_hash, t.source_bytes
+            SELECT DISTINCT t.run, t.source_path, t.source_bytes
             FROM traces AS t
         ) AS s
         GROUP BY s.run

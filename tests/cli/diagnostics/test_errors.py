@@ -216,6 +216,12 @@ def test_a_disk_that_is_full(
                 "LINE 2:  'x'::INT FROM kernels\n            ^^^^^"
             ),
         ),
+        # This one it finds before, and says the right line. The first line has the same text, too.
+        (
+            "SELECT 'a b c',\n 1,\na b c",
+            1,
+            ('Parser Error: syntax error at or near "c"\n\nLINE 3: a b c\n            ^'),
+        ),
         ("INSTALL httpfs", 2, f"INSTALL is not allowed: {READS}"),
         ("ATTACH 'x.duckdb'", 2, f"ATTACH is not allowed: {READS}"),
         ("SET enable_external_access = true", 2, f"SET is not allowed: {READS}"),

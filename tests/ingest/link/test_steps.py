@@ -281,10 +281,17 @@ def test_numbered_events_are_no_steps_beside_those_of_the_profiler(
 
 
 def test_each_trace_has_a_loop_of_its_own(tmp_path: Path) -> None:
-    """The first has steps of the profiler. Of two loops with as many steps, one counts."""
+    """The first has steps of the profiler. Of two loops with as many steps, one counts. The last two count from 0 twice."""
     train = [numbered("train", "1", 110, 190), numbered("train", "2", 190, 200)]
     infer = [numbered("infer", "3", 210, 290), numbered("infer", "4", 290, 300)]
-    loops = {"a": [step(7, 100, 200)], "b": [*train, infer[0]], "c": [*train, *infer]}
+    twice = [numbered("train", "0", 310, 320), numbered("train", "0", 330, 340)]
+    loops = {
+        "a": [step(7, 100, 200)],
+        "b": [*train, infer[0]],
+        "c": [*train, *infer],
+        "d": twice,
+        "e": twice,
+    }
     (tmp_path / "run").mkdir()
     for worker, events in loops.items():
         path = tmp_path / "run" / f"{worker}.pt.trace.json"
@@ -292,4 +299,8 @@ def test_each_trace_has_a_loop_of_its_own(tmp_path: Path) -> None:
     tracewh.ingest([tmp_path / "run"], tmp_path / "warehouse", jobs=1)
     with tracewh.open(tmp_path / "warehouse") as opened:
         found = opened.sql("SELECT s.worker, s.step FROM steps AS s ORDER BY ALL").fetchall()
-    assert found == [("a", 7), ("b", 1), ("b", 2), ("c", 3), ("c", 4)]
+    assert found == [
+        ("a", 7),
+        *(("b", 1), ("b", 2), ("c", 3), ("c", 4)),
+        *(("d", 0), ("d", 1), ("e", 0), ("e", 1)),
+    ]
