@@ -135,29 +135,21 @@ CREATE MACRO diff_kernels_v1(
         SELECT s.side
         FROM stats AS s
         UNION ALL
-        SELECT DISTINCT 'baseline'
-        FROM device_events AS b
+        SELECT DISTINCT t.side
+        FROM (
+            SELECT DISTINCT
+                p.side,
+                CASE p.side WHEN 'baseline' THEN baseline ELSE experiment END AS run,
+                p.worker,
+                p.span
+            FROM parts AS p
+        ) AS t
+        INNER JOIN device_events AS d
+            ON t.run = d.run AND t.worker = d.worker AND t.span = d.span
         WHERE
             block IS NOT NULL
-            AND b.run = baseline
-            AND b.kind IN ('compute', 'communication')
-            AND EXISTS (
-                SELECT *
-                FROM parts AS p
-                WHERE p.side = 'baseline' AND p.worker = b.worker AND p.span = b.span
-            )
-        UNION ALL
-        SELECT DISTINCT 'experiment'
-        FROM device_events AS e
-        WHERE
-            block IS NOT NULL
-            AND e.run = experiment
-            AND e.kind IN ('compute', 'communication')
-            AND EXISTS (
-                SELECT *
-                FROM parts AS p
-                WHERE p.side = 'experiment' AND p.worker = e.worker AND p.span = e.span
-            )
+            AND d.run IN (baseline, experiment)
+            AND d.kind IN ('compute', 'communication')
     ),
 
     -- What a side has of a kernel that it never launches: 0, if it has any kernels.

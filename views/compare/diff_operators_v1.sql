@@ -172,29 +172,21 @@ CREATE MACRO diff_operators_v1(
         SELECT s.side, s.device_self_us IS NOT NULL AS has_device
         FROM stats AS s
         UNION ALL
-        SELECT DISTINCT 'baseline', b.plain_self_ns IS NOT NULL
-        FROM host_events AS b
+        SELECT DISTINCT t.side, h.plain_self_ns IS NOT NULL
+        FROM (
+            SELECT DISTINCT
+                p.side,
+                CASE p.side WHEN 'baseline' THEN baseline ELSE experiment END AS run,
+                p.worker,
+                p.span
+            FROM parts AS p
+        ) AS t
+        INNER JOIN host_events AS h
+            ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
         WHERE
             block IS NOT NULL
-            AND b.run = baseline
-            AND b.inner_self_ns IS NOT NULL
-            AND EXISTS (
-                SELECT *
-                FROM parts AS p
-                WHERE p.side = 'baseline' AND p.worker = b.worker AND p.span = b.span
-            )
-        UNION ALL
-        SELECT DISTINCT 'experiment', e.plain_self_ns IS NOT NULL
-        FROM host_events AS e
-        WHERE
-            block IS NOT NULL
-            AND e.run = experiment
-            AND e.inner_self_ns IS NOT NULL
-            AND EXISTS (
-                SELECT *
-                FROM parts AS p
-                WHERE p.side = 'experiment' AND p.worker = e.worker AND p.span = e.span
-            )
+            AND h.run IN (baseline, experiment)
+            AND h.inner_self_ns IS NOT NULL
     ),
 
     -- What a side has of an operator that it never calls: 0, if it has anything to say.
