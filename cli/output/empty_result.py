@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 #: The columns that identify the trace of a row, in nearly every view.
 SOURCE = ("run", "worker", "span")
-#: Checks of trace_quality that replace those that say which data are missing.
-HAS_NONE = frozenset({"empty_recording", "unknown_kinds"})
+#: Checks of trace_quality that replace the advice how to record what is missing.
+HAS_NONE = frozenset({"empty_recording", "truncated_file", "unknown_kinds"})
 #: In the reason why a view has no rows: stands for how to record something.
 ADVICE = re.compile(r"\{record (\w+)\}")
 
@@ -119,7 +119,7 @@ def _missing_data(
 ) -> dict[TraceKeys, list[str]]:
     """Return the messages of trace_quality per trace, for the checks that the view needs.
 
-    Advice on recording helps no trace of `HAS_NONE`: another program wrote it, or nothing ran.
+    Advice on recording helps no trace of `HAS_NONE`: another program wrote it, nothing ran, or the file was cut off.
     """
     found: dict[TraceKeys, list[str]] = {}
     if view.needs or ADVICE.search(view.empty):

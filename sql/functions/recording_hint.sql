@@ -13,9 +13,11 @@
 -- params
 --   name    type     unit  default  meaning
 --   source  VARCHAR  -     -        Value of traces.source.
---   what    VARCHAR  -     -        One of the words in column data of recording_advice, 'threads': operators of other threads (PyTorch), or 'asked_memory': memory, where the trace says profile_memory (PyTorch).
+--   what    VARCHAR  -     -        One of the words in column data of recording_advice, 'threads': operators of other threads (PyTorch), 'asked_memory': memory, where the trace says profile_memory (PyTorch), or 'lost': anything, where the file was cut off.
 CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
     CASE
+        -- No option is to blame for what is missing.
+        WHEN what = 'lost' THEN 'perhaps cut off with the end of the file'
         WHEN source = 'nsys'
             THEN
                 CASE what

@@ -178,6 +178,7 @@ CREATE MACRO mfu_v1(
             t.span,
             list_position(n.names, trace_key(t.run, t.worker, t.span)) AS trace,
             t.source,
+            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
             m.name AS device,
             l.run IS NOT NULL AS is_listed,
             k.name IS NOT NULL AS is_known,
@@ -340,7 +341,11 @@ CREATE MACRO mfu_v1(
                 WHEN f.is_capture THEN 'graphs are captured here, not run'
                 WHEN f.is_foreign THEN 'another program than the PyTorch profiler wrote the trace'
                 WHEN NOT f.has_shapes
-                    THEN 'no shapes were recorded: ' || recording_hint(f.source, 'shapes')
+                    THEN
+                        'no shapes were recorded: '
+                        || recording_hint(
+                            f.source, CASE WHEN f.is_cut THEN 'lost' ELSE 'shapes' END
+                        )
                 WHEN b.flops IS NULL
                     THEN
                         'no matrix product, convolution or attention with known operations starts '

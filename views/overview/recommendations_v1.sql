@@ -208,6 +208,7 @@ CREATE MACRO recommendations_v1(
             n.device,
             n.torch_name,
             t.source,
+            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
             m.full_pct,
             m.full_devices,
             e.growth_bytes,
@@ -336,7 +337,13 @@ CREATE MACRO recommendations_v1(
                                         WHEN d.loads_in_process AND d.loader_starts IS NULL
                                             THEN
                                                 '; to find out what takes long, '
-                                                || recording_hint(d.source, 'stacks')
+                                                || CASE
+                                                    WHEN d.is_cut
+                                                        THEN
+                                                            'copy the file again, which was '
+                                                            || 'cut off'
+                                                    ELSE recording_hint(d.source, 'stacks')
+                                                END
                                         ELSE ''
                                     END
                             END
@@ -668,10 +675,17 @@ CREATE MACRO recommendations_v1(
                     || coalesce(
                         '; source_lines says what does: look at ' || d.frame || '.',
                         ': to find out what the host does, '
-                        || recording_hint(
-                            d.source,
-                            CASE WHEN d.cpu_exec_pct IS NULL THEN 'operators' ELSE 'host' END
-                        )
+                        || CASE
+                            WHEN d.is_cut THEN 'copy the file again, which was cut off'
+                            ELSE
+                                recording_hint(
+                                    d.source,
+                                    CASE
+                                        WHEN d.cpu_exec_pct IS NULL THEN 'operators'
+                                        ELSE 'host'
+                                    END
+                                )
+                        END
                         || '.'
                     ),
                     'cost_us': d.outside_us,

@@ -13,8 +13,8 @@
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
 -- 'warning' that some figures may mislead, 'info' that some views have no rows for the trace.
 --
--- Of a trace that another program wrote, and of one in which nothing ran, the checks do not say which options
--- would have recorded more.
+-- Of a trace that another program wrote, of one in which nothing ran, and of a file that was cut off, the checks do
+-- not say which options would have recorded more.
 --
 -- Launches without kernels and kernels without launches are normal at both ends of a recording. Ranks
 -- are compared within one run and recording, for jobs with more than one rank.
@@ -48,6 +48,7 @@ CREATE MACRO trace_quality_v1(
             t.skipped_events,
             t.skipped_reasons,
             t.source,
+            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
             coalesce(t.source, 'kineto') = 'kineto'
             AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
             j.world_size AS job_ranks,
@@ -70,13 +71,15 @@ CREATE MACRO trace_quality_v1(
             f.worker,
             f.span,
             f.source,
+            f.is_cut,
             unnest([
                 {
                     'check': 'truncated_file',
                     'severity': 'error',
-                    'holds': contains(f.skipped_reasons::VARCHAR, 'truncated'),
+                    'holds': f.is_cut,
                     'count': NULL,
-                    'message': 'The file ends in the middle of an event: all later events are lost.'
+                    'message': 'The file was cut off: the events after that place are lost, and '
+                    || 'figures are of the rest; copy the file again, or record once more.'
                 },
                 {
                     'check': 'skipped_events',
@@ -168,6 +171,8 @@ CREATE MACRO trace_quality_v1(
                     'message': 'Launches without a recorded kernel: their operators show too '
                     || 'little device time; '
                     || CASE
+                        WHEN f.is_cut
+                            THEN 'the kernels are ' || recording_hint(f.source, 'lost') || '.'
                         WHEN h.has_counters AND h.replays IS NULL
                             THEN
                                 'counters were recorded instead of kernels, so record once more '
@@ -181,9 +186,15 @@ CREATE MACRO trace_quality_v1(
                     'holds': coalesce(w.is_partial, FALSE),
                     'count': NULL,
                     'message': 'Launched work waited for ' || as_time(w.queued_us)
-                    || ' while nothing was recorded on its device: the device did something that '
-                    || 'is not in this trace, so it was busier than the views show; record whole '
-                    || 'steps in one file, and no other process on the device.'
+                    || ' while nothing was recorded on its device: '
+                    || CASE
+                        WHEN f.is_cut
+                            THEN 'that work is ' || recording_hint(f.source, 'lost') || '.'
+                        ELSE
+                            'the device did something that is not in this trace, so it was '
+                            || 'busier than the views show; record whole steps in one file, and '
+                            || 'no other process on the device.'
+                    END
                 },
                 {
                     'check': 'graph_capture',
@@ -199,7 +210,12 @@ CREATE MACRO trace_quality_v1(
                     'holds': h.orphans > 0 AND h.operators IS NOT NULL,
                     'count': h.orphans,
                     'message': 'Device events without a recorded launch: they belong to no '
-                    || 'operator; add a warmup step to the schedule.'
+                    || 'operator; '
+                    || CASE
+                        WHEN f.is_cut
+                            THEN 'the launches are ' || recording_hint(f.source, 'lost') || '.'
+                        ELSE 'add a warmup step to the schedule.'
+                    END
                 },
                 {
                     'check': 'graph_replays',
@@ -258,7 +274,7 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'empty_recording',
                     'severity': 'warning',
-                    'holds': h.is_empty,
+                    'holds': h.is_empty AND NOT f.is_cut,
                     'count': NULL,
                     'message': 'Nothing ran in the only step of this recording: the loop ended '
                     || 'just as the schedule began to record. Limit the schedule with repeat, or '
@@ -274,7 +290,8 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_device_events',
                     'severity': 'info',
-                    'holds': h.replays IS NULL AND NOT h.is_foreign AND NOT h.is_empty,
+                    'holds': h.replays IS NULL AND NOT h.is_foreign
+                    AND (f.is_cut OR NOT h.is_empty),
                     'count': NULL,
                     'message': 'No work on a device: '
                     || CASE
@@ -289,7 +306,8 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_operators',
                     'severity': 'info',
-                    'holds': coalesce(h.operators, 0) = 0 AND NOT h.is_foreign AND NOT h.is_empty,
+                    'holds': coalesce(h.operators, 0) = 0 AND NOT h.is_foreign
+                    AND (f.is_cut OR NOT h.is_empty),
                     'count': NULL,
                     'message': 'No operators: '
                     || recording_hint(
@@ -341,7 +359,8 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_memory',
                     'severity': 'info',
-                    'holds': NOT h.has_memory AND NOT h.is_foreign AND NOT h.is_empty,
+                    'holds': NOT h.has_memory AND NOT h.is_foreign
+                    AND (f.is_cut OR NOT h.is_empty),
                     'count': NULL,
                     'message': 'No allocations: '
                     || recording_hint(
@@ -411,7 +430,21 @@ CREATE MACRO trace_quality_v1(
             g.finding."check",
             g.finding.severity,
             g.finding.count::BIGINT AS "count",
-            coalesce(l.message, g.finding.message) AS message
+            coalesce(
+                CASE
+                    WHEN
+                        g.is_cut
+                        AND g.finding."check" IN (
+                            'no_steps', 'no_device_events', 'no_operators', 'no_shapes',
+                            'no_stacks', 'no_modules', 'no_lightning', 'no_memory', 'no_counters'
+                        )
+                        THEN
+                            split_part(g.finding.message, ': ', 1) || ': '
+                            || recording_hint(g.source, 'lost') || '.'
+                END,
+                l.message,
+                g.finding.message
+            ) AS message
         FROM findings AS g
         LEFT JOIN source_limits() AS l ON g.source = l.source AND g.finding."check" = l."check"
         WHERE g.finding.holds

@@ -52,8 +52,9 @@
 -- only, because the other worker has the finding that counts.
 --
 -- The headline says if graphs are captured, if the devices did work that is not in the trace, if nothing ran in
--- the recording, and if another program seems to have written the trace. So do graph_capture, work_not_recorded,
--- empty_recording and unknown_kinds of trace_quality.
+-- the recording, if another program seems to have written the trace, and if the file was cut off. So do graph_capture,
+-- work_not_recorded, empty_recording, unknown_kinds and truncated_file of trace_quality. Of a file that was cut off,
+-- no card says which option records its data: they may be in the part that is lost.
 --
 -- The gain assumes that the time of the finding disappears and nothing else changes. If the finding is an
 -- upper bound, so is the gain, and both texts say so.
@@ -425,14 +426,17 @@ CREATE MACRO verdict_v1(
             coalesce(k.has_memory, FALSE) AS has_memory,
             coalesce(t.source, 'kineto') = 'kineto'
             AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
+            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
             r.run IS NOT NULL AS has_graphs,
             u.idle_gpus,
             CASE WHEN e.device = p.peak.device THEN u.growth_bytes END AS growth_bytes,
             g.mfu_pct,
             u.eligible_pct,
             coalesce(k.has_counters, FALSE) AS has_counters,
-            -- A tail step follows a whole one, unless it is the only step and nothing ran in it.
-            coalesce(s.is_empty, FALSE) AS is_empty,
+            -- A tail step follows a whole one, unless it is the only step and nothing ran in it. What ran in a step
+            -- may be in the part of the file that is lost.
+            coalesce(s.is_empty, FALSE)
+            AND NOT coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_empty,
             -- Kineto writes a version of its format, and so does hardly any other program.
             (x.run IS NOT NULL OR (m.total_us IS NULL AND coalesce(k.has_async, FALSE)))
             AND coalesce(t.source = 'kineto', FALSE)
@@ -518,6 +522,11 @@ CREATE MACRO verdict_v1(
                     'name': coalesce(f.rule, 'step_time'),
                     'value': coalesce(f.p50_us, f.total_us, f.straggler_step_us),
                     'text': CASE
+                        WHEN f.is_cut
+                            THEN 'The file was cut off, and figures are of the part that is left. '
+                        ELSE ''
+                    END
+                    || CASE
                         WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
                             THEN f.straggler_sentence
                         WHEN f.total_us IS NULL AND f.source = 'pipeline'
@@ -714,7 +723,11 @@ CREATE MACRO verdict_v1(
                                         )
                                 WHEN f.is_empty THEN 'no complete step'
                                 WHEN f.is_foreign THEN 'no steps'
-                                ELSE 'no steps; ' || recording_hint(f.source, 'steps')
+                                ELSE
+                                    'no steps; '
+                                    || recording_hint(
+                                        f.source, CASE WHEN f.is_cut THEN 'lost' ELSE 'steps' END
+                                    )
                             END,
                             'view': 'step_breakdown'
                         }
@@ -803,7 +816,10 @@ CREATE MACRO verdict_v1(
                                                 THEN '; counters were recorded instead of kernels'
                                             ELSE
                                                 '; no kernels, '
-                                                || recording_hint(f.source, 'device')
+                                                || recording_hint(
+                                                    f.source,
+                                                    CASE WHEN f.is_cut THEN 'lost' ELSE 'device' END
+                                                )
                                         END
                                 ELSE 'of ' || f.whole || '; no ' || f.device || ' was recorded'
                             END,
@@ -1058,7 +1074,7 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'only sizes of blocks; the PyTorch profiler records totals since '
                                 || 'torch 1.10'
-                        WHEN f.is_empty THEN f.operators_hint
+                        WHEN f.is_empty OR f.is_cut THEN f.operators_hint
                         -- It records no totals, whatever its options are.
                         WHEN f.source = 'nsys'
                             THEN 'use the PyTorch profiler: ' || recording_hint('kineto', 'memory')
@@ -1073,6 +1089,7 @@ CREATE MACRO verdict_v1(
                 f.*,
                 CASE
                     WHEN f.is_empty THEN 'nothing ran'
+                    WHEN f.is_cut THEN recording_hint(f.source, 'lost')
                     WHEN f.total_us = 0 THEN 'the steps last 0 us'
                     WHEN f.may_be_on_threads THEN recording_hint(f.source, 'threads')
                     ELSE recording_hint(f.source, 'operators')
@@ -1117,7 +1134,8 @@ CREATE MACRO verdict_v1(
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
                     THEN 'straggler_what_if'
-                WHEN f.is_capture OR f.is_partial OR f.is_empty OR f.is_async THEN 'trace_quality'
+                WHEN f.is_capture OR f.is_partial OR f.is_empty OR f.is_async OR f.is_cut
+                    THEN 'trace_quality'
                 WHEN f.is_foreign THEN 'range_stats'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
                 ELSE 'step_breakdown_summary'

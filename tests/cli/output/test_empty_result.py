@@ -48,6 +48,9 @@ COPY = event("gpu_memcpy", "Memcpy HtoD", 40, 5, 0, stream=7, device=0, correlat
 #: Only Kineto writes a schemaVersion.
 ANOTHER_PROGRAM = "an event of another program"
 
+#: Its last event is not whole.
+CUT_OFF = "a file that was cut off"
+
 #: What a trace may hold, and nothing else.
 DRAWN = {
     "nothing": [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}}],
@@ -69,6 +72,7 @@ DRAWN = {
     "an annotation": [event("user_annotation", "forward")],
     "a step": [event("user_annotation", "ProfilerStep#1")],
     ANOTHER_PROGRAM: [event("xla", "PjitFunction")],
+    CUT_OFF: [OPERATOR, OPERATOR],
     "a call of the runtime": [event("cuda_runtime", "cudaDeviceSynchronize")],
     "a launch": [OPERATOR, LAUNCH],
     "a kernel": [KERNEL],
@@ -98,7 +102,8 @@ def drawn(
             file = folder / name / "w.pt.trace.json"
             file.parent.mkdir()
             written = {} if name == ANOTHER_PROGRAM else {"schemaVersion": 1}
-            file.write_text(json.dumps({**written, "traceEvents": events}))
+            text = json.dumps({**written, "traceEvents": events})
+            file.write_text(text[:-9] if name == CUT_OFF else text)
         tracewh.ingest([folder], folder / "w")
         shutil.copytree(Path(samples.path) / "data", folder / "w" / "data", dirs_exist_ok=True)
 
@@ -160,6 +165,26 @@ def test_another_program_is_not_told_to_record_with_torch(
         "this trace. range_stats adds its events up by name."
     )
     assert reasons(partial(run_once, drawn), [trace], view, {"run": trace[0]}) == {trace: [said]}
+
+
+def test_a_file_that_was_cut_off_is_not_told_which_options_to_set(
+    drawn: tracewh.Warehouse,
+) -> None:
+    """What a view needs may be in the part that is lost."""
+    trace = (CUT_OFF, "w", "default")
+    cut_off = (
+        "The file was cut off: the events after that place are lost, and figures are of the rest; copy the file again, "
+        "or record once more."
+    )
+    said = {
+        "data_queue": [cut_off],
+        "module_stats": [
+            cut_off, "Operators without modules: perhaps cut off with the end of the file.",
+        ],
+    }  # fmt: skip
+    for name, lines in said.items():
+        view = drawn.registry.get(name)
+        assert reasons(partial(run_once, drawn), [trace], view, {"run": CUT_OFF}) == {trace: lines}
 
 
 @pytest.mark.parametrize("view", OF_PAIRS, ids=lambda view: view.object_name)
