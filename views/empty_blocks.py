@@ -86,7 +86,7 @@ OF_DEVICES = (
 OF_SHAPES = ("mean_mfu",)
 
 #: Blocks that have rows only for traces with Python frames.
-OF_FRAMES = ("slow_functions",)
+OF_FRAMES = ("shortened_steps", "slow_functions")
 
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
 #: follow it. A block stands before those that it calls.

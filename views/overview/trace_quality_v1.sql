@@ -4,10 +4,10 @@
 -- summary: What is missing or wrong in a trace, and the profiler option that records it.
 -- grain: one row per trace and finding
 -- distributes: run
--- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work(); graph_replays_v1()
+-- combines: traces; steps; collective_calls(); shortened_steps(); trace_contents(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, has_epoch, jobs, recording_hint, source_limits, trace_contents, unrecorded_work, graph_replays_v1
+-- uses: as_time, clocks_apart, has_epoch, jobs, recording_hint, shortened_steps, source_limits, trace_contents, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -274,11 +274,20 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'empty_recording',
                     'severity': 'warning',
-                    'holds': h.is_empty AND NOT f.is_cut,
+                    'holds': h.is_empty AND NOT f.is_cut AND p.steps IS NULL,
                     'count': NULL,
                     'message': 'Nothing ran in the only step of this recording: the loop ended '
                     || 'just as the schedule began to record. Limit the schedule with repeat, or '
                     || 'ignore this trace.'
+                },
+                {
+                    'check': 'shortened_steps',
+                    'severity': 'warning',
+                    'holds': p.steps > 0,
+                    'count': p.steps,
+                    'message': 'Steps that cover only the call of prof.step(), so figures per step '
+                    || 'leave the work out: record without adjust_profiler_step=True in '
+                    || 'experimental_config.'
                 },
                 {
                     'check': 'no_steps',
@@ -291,7 +300,7 @@ CREATE MACRO trace_quality_v1(
                     'check': 'no_device_events',
                     'severity': 'info',
                     'holds': h.replays IS NULL AND NOT h.is_foreign
-                    AND (f.is_cut OR NOT h.is_empty),
+                    AND (f.is_cut OR p.steps > 0 OR NOT h.is_empty),
                     'count': NULL,
                     'message': 'No work on a device: '
                     || CASE
@@ -307,7 +316,7 @@ CREATE MACRO trace_quality_v1(
                     'check': 'no_operators',
                     'severity': 'info',
                     'holds': coalesce(h.operators, 0) = 0 AND NOT h.is_foreign
-                    AND (f.is_cut OR NOT h.is_empty),
+                    AND (f.is_cut OR p.steps > 0 OR NOT h.is_empty),
                     'count': NULL,
                     'message': 'No operators: '
                     || recording_hint(
@@ -360,7 +369,7 @@ CREATE MACRO trace_quality_v1(
                     'check': 'no_memory',
                     'severity': 'info',
                     'holds': NOT h.has_memory AND NOT h.is_foreign
-                    AND (f.is_cut OR NOT h.is_empty),
+                    AND (f.is_cut OR p.steps > 0 OR NOT h.is_empty),
                     'count': NULL,
                     'message': 'No allocations: '
                     || recording_hint(
@@ -380,6 +389,8 @@ CREATE MACRO trace_quality_v1(
         FROM files AS f
         INNER JOIN trace_contents(run, worker, span) AS h
             ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
+        LEFT JOIN shortened_steps(run, worker, span) AS p
+            ON f.run = p.run AND f.worker = p.worker AND f.span = p.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON f.run = w.run AND f.worker = w.worker AND f.span = w.span
         LEFT JOIN (

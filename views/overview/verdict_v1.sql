@@ -4,9 +4,9 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); mean_mfu(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); used_groups(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); unknown_events(); comm_overlap_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); mean_mfu(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); used_groups(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); shortened_steps(); straggler_verdict(); unknown_events(); comm_overlap_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, mean_mfu, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, mean_mfu, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, shortened_steps, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -52,9 +52,10 @@
 -- only, because the other worker has the finding that counts.
 --
 -- The headline says if graphs are captured, if the devices did work that is not in the trace, if nothing ran in
--- the recording, if another program seems to have written the trace, and if the file was cut off. So do graph_capture,
--- work_not_recorded, empty_recording, unknown_kinds and truncated_file of trace_quality. Of a file that was cut off,
--- no card says which option records its data: they may be in the part that is lost.
+-- the recording, if another program seems to have written the trace, if steps cover no work, and if the file was cut
+-- off. So do graph_capture, work_not_recorded, empty_recording, unknown_kinds, shortened_steps and truncated_file of
+-- trace_quality. Of a file that was cut off, no card says which option records its data: they may be in the part that
+-- is lost.
 --
 -- The gain assumes that the time of the finding disappears and nothing else changes. If the finding is an
 -- upper bound, so is the gain, and both texts say so.
@@ -427,6 +428,7 @@ CREATE MACRO verdict_v1(
             coalesce(t.source, 'kineto') = 'kineto'
             AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
             coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
+            y.run IS NOT NULL AS is_shortened,
             r.run IS NOT NULL AS has_graphs,
             u.idle_gpus,
             CASE WHEN e.device = p.peak.device THEN u.growth_bytes END AS growth_bytes,
@@ -436,6 +438,7 @@ CREATE MACRO verdict_v1(
             -- A tail step follows a whole one, unless it is the only step and nothing ran in it. What ran in a step
             -- may be in the part of the file that is lost.
             coalesce(s.is_empty, FALSE)
+            AND y.run IS NULL
             AND NOT coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_empty,
             -- Kineto writes a version of its format, and so does hardly any other program.
             (x.run IS NOT NULL OR (m.total_us IS NULL AND coalesce(k.has_async, FALSE)))
@@ -465,6 +468,7 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN
                     coalesce(v.steps, s.steps) > 0
+                    AND y.run IS NULL
                     AND f.rule NOT IN ('low_gpu_utilization', 'low_utilization_periods')
                     THEN
                         greatest(
@@ -494,6 +498,8 @@ CREATE MACRO verdict_v1(
             ON t.run = k.run AND t.worker = k.worker AND t.span = k.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
+        LEFT JOIN shortened_steps(run, worker, span) AS y
+            ON t.run = y.run AND t.worker = y.worker AND t.span = y.span
         LEFT JOIN device_words(run, worker, span) AS z
             ON t.run = z.run AND t.worker = z.worker AND t.span = z.span
         LEFT JOIN unknown_events(run, worker, span) AS x
@@ -537,6 +543,11 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'Counters of kernels, without times: see kernel_counters and '
                                 || 'roofline.'
+                        WHEN f.is_shortened
+                            THEN
+                                'Steps cover only the calls of prof.step(), and not the work: '
+                                || 'record without adjust_profiler_step=True in '
+                                || 'experimental_config.'
                         WHEN f.is_empty
                             THEN
                                 'Nothing ran in this recording: the loop ended just as the '
@@ -702,6 +713,7 @@ CREATE MACRO verdict_v1(
                             'unit': 'us',
                             'text': as_time(f.total_us),
                             'detail': CASE
+                                WHEN f.is_shortened THEN 'only the calls of prof.step()'
                                 WHEN f.steps > 1
                                     THEN
                                         CASE
@@ -1090,6 +1102,7 @@ CREATE MACRO verdict_v1(
                 CASE
                     WHEN f.is_empty THEN 'nothing ran'
                     WHEN f.is_cut THEN recording_hint(f.source, 'lost')
+                    WHEN f.is_shortened THEN 'the steps cover no work'
                     WHEN f.total_us = 0 THEN 'the steps last 0 us'
                     WHEN f.may_be_on_threads THEN recording_hint(f.source, 'threads')
                     ELSE recording_hint(f.source, 'operators')
@@ -1128,6 +1141,7 @@ CREATE MACRO verdict_v1(
             NULL AS remedy,
             f.confidence,
             CASE
+                WHEN f.is_shortened THEN 'trace_quality'
                 WHEN f.view IS NOT NULL THEN f.view
                 WHEN f.total_us IS NULL AND f.source = 'ncu' THEN 'kernel_counters'
                 WHEN f.total_us IS NULL AND f.has_batches THEN 'data_preparation_summary'
