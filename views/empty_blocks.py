@@ -79,6 +79,7 @@ OF_DEVICES = (
     "gpu_summary_v1",
     "small_launches",
     "step_synchronizations",
+    "unrecorded_threads",
     "unrecorded_work",
 )
 

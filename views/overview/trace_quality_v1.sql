@@ -4,10 +4,10 @@
 -- summary: What is missing or wrong in a trace, and the profiler option that records it.
 -- grain: one row per trace and finding
 -- distributes: run
--- combines: traces; steps; collective_calls(); shortened_steps(); trace_contents(); unrecorded_work(); graph_replays_v1()
+-- combines: traces; steps; collective_calls(); shortened_steps(); trace_contents(); unrecorded_threads(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, has_epoch, jobs, recording_hint, shortened_steps, source_limits, trace_contents, unrecorded_work, graph_replays_v1
+-- uses: as_time, clocks_apart, has_epoch, jobs, recording_hint, shortened_steps, source_limits, trace_contents, unrecorded_threads, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -218,6 +218,17 @@ CREATE MACRO trace_quality_v1(
                     END
                 },
                 {
+                    'check': 'threads_not_recorded',
+                    'severity': 'warning',
+                    'holds': u.kernels > 0 AND NOT f.is_cut
+                    AND coalesce(f.source, 'kineto') = 'kineto',
+                    'count': u.kernels,
+                    'message': 'Kernels of PyTorch that '
+                    || CASE WHEN u.threads = 1 THEN 'a thread' ELSE u.threads || ' threads' END
+                    || ' without recorded operators launched: they belong to no operator; '
+                    || recording_hint(f.source, 'threads') || '.'
+                },
+                {
                     'check': 'graph_replays',
                     'severity': 'info',
                     'holds': h.replays > 0,
@@ -391,6 +402,8 @@ CREATE MACRO trace_quality_v1(
             ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
         LEFT JOIN shortened_steps(run, worker, span) AS p
             ON f.run = p.run AND f.worker = p.worker AND f.span = p.span
+        LEFT JOIN unrecorded_threads(run, worker, span) AS u
+            ON f.run = u.run AND f.worker = u.worker AND f.span = u.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON f.run = w.run AND f.worker = w.worker AND f.span = w.span
         LEFT JOIN (
