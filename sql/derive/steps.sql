@@ -138,12 +138,13 @@ SELECT
             AND w.is_profilers
             AND 0.8 * w.device_events_before > w.device_events
         )
-        -- Whoever leaves the loop leaves the step that has just begun, too.
+        -- Whoever leaves the loop leaves the step that has just begun, too. The work of a longer step
+        -- without operators ran in Python, or on threads that were not recorded.
         OR (
             w.is_on_host AND w.position = w.steps AND w.is_profilers
             AND (
                 0.8 * w.least_operators_before > w.operators
-                OR (w.position = 1 AND w.operators = 0)
+                OR (w.position = 1 AND w.operators = 0 AND w.end_ns - w.start_ns < 10000000)
             )
         ),
         FALSE

@@ -17,8 +17,8 @@
 -- A tail step is one that the end of the recording cut short: each step after the last one with device events, and
 -- that one, too, if it has fewer than 80 % of the device events of the step before it. In a trace without device
 -- events it is the last step, if it has fewer than 80 % of the operators and annotations of each other step, or the
--- only step, if it has none. Steps of serving frameworks do different work: of these, only those after the last one
--- with device events are tail steps.
+-- only step, if it has none and takes less than 10 ms. Steps of serving frameworks do different work: of these, only
+-- those after the last one with device events are tail steps.
 CREATE TABLE steps (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.

@@ -153,6 +153,15 @@ def test_tail_on_the_host(
     assert [tail for (tail,) in rows] == is_tail
 
 
+@pytest.mark.parametrize(("duration_us", "is_tail"), [(9_999, True), (10_000, False)])
+def test_a_longer_step_without_operators_is_not_one_that_just_began(
+    ingest_events: IngestEvents, duration_us: int, is_tail: bool
+) -> None:
+    """Its work ran in Python, or on threads whose operators were not recorded."""
+    trace = ingest_events([step(1, 0, duration_us)])
+    assert trace.rows("SELECT t.is_tail FROM steps AS t") == [(is_tail,)]
+
+
 def test_steps_of_serving_on_the_host_are_no_tails(ingest_events: IngestEvents) -> None:
     """One that decodes calls fewer operators than one that prefills."""
     trace = ingest_events(
