@@ -19,6 +19,7 @@
 --   partial_overlaps  BIGINT   -     Number of host events that end after the event in which they started; NULL for none.
 --   launches          BIGINT   -     Number of launches whose kernels are missing; NULL for none.
 --   orphans           BIGINT   -     Number of device events whose launch is missing; NULL without device events.
+--   has_early_work    BOOLEAN  -     Whether there are device events whose launch is missing, and all of them start before those with a launch.
 --   replays           BIGINT   -     Number of device events that a graph replayed; NULL without device events.
 --   has_steps         BOOLEAN  -     Whether the trace has a numbered step.
 --   is_empty          BOOLEAN  -     Whether nothing ran in its numbered steps.
@@ -63,7 +64,11 @@ CREATE MACRO trace_contents(
     ),
 
     _device AS MATERIALIZED (
-        SELECT f.first_id, f.first_id + d.launch_id AS launch_id, d.graph_id > 0 AS is_replay
+        SELECT
+            f.first_id,
+            f.first_id + d.launch_id AS launch_id,
+            d.start_ns,
+            d.graph_id > 0 AS is_replay
         FROM device_events AS d
         INNER JOIN _files AS f ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
         WHERE
@@ -119,6 +124,8 @@ CREATE MACRO trace_contents(
         SELECT
             d.first_id,
             count(*) FILTER (WHERE d.launch_id IS NULL) AS without_launches,
+            max(d.start_ns) FILTER (WHERE d.launch_id IS NULL)
+            < min(d.start_ns) FILTER (WHERE d.launch_id IS NOT NULL) AS has_early_work,
             count(*) FILTER (WHERE d.is_replay OR h.is_graph) AS replays
         FROM _device AS d
         LEFT JOIN _host AS h ON d.launch_id = h.id AND h.is_launch
@@ -161,6 +168,7 @@ CREATE MACRO trace_contents(
         o.partial_overlaps,
         l.without_kernels AS launches,
         d.without_launches AS orphans,
+        coalesce(d.has_early_work, FALSE) AS has_early_work,
         d.replays,
         s.run IS NOT NULL AS has_steps,
         coalesce(s.is_empty, FALSE) AS is_empty,

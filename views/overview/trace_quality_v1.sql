@@ -214,6 +214,10 @@ CREATE MACRO trace_quality_v1(
                     || CASE
                         WHEN f.is_cut
                             THEN 'the launches are ' || recording_hint(f.source, 'lost') || '.'
+                        WHEN h.has_early_work
+                            THEN
+                                'they were launched before the recording began, so synchronise '
+                                || 'the device before it begins.'
                         ELSE 'add a warmup step to the schedule.'
                     END
                 },
