@@ -55,7 +55,7 @@ def _setup_ns(events: list[dict[str, Any]]) -> int:
 
 
 def _prepares(category: str, name: str, duration_us: float) -> bool:
-    waits = any(word in name for word in ("Synchronize", "emcpy", "Profiler"))
+    other = any(word in name for word in ("Synchronize", "emcpy", "Profiler", "GraphLaunch"))
     longest_us = 1000 if "Launch" in name else 100
     known = name.startswith(("cuda", "hip")) or re.match("cu[A-Z]", name) is not None
-    return category in RUNTIME and known and not waits and duration_us > longest_us
+    return category in RUNTIME and known and not other and duration_us > longest_us
