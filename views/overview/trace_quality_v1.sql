@@ -323,6 +323,12 @@ CREATE MACRO trace_quality_v1(
                             THEN
                                 'counters were recorded instead of kernels, so record once more '
                                 || 'without profiler_metrics'
+                        WHEN h.launches > 0 AND h.launches <= w.captured
+                            THEN 'a graph captured all launches'
+                        WHEN h.launches > 0
+                            THEN
+                                'launches were recorded, but none of their kernels, so '
+                                || 'synchronise the device before the profiler stops'
                         ELSE 'if the job uses one, ' || recording_hint(f.source, 'device')
                     END
                     || '.'

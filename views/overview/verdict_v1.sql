@@ -104,6 +104,7 @@ CREATE MACRO verdict_v1(
             any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS operators_pct,
             any_value(b.share_pct) FILTER (WHERE b.category = 'other') AS other_pct,
             any_value(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS copies_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'runtime') IS NOT NULL AS has_calls,
             sum(b.mean_us) FILTER (WHERE b.category IN ('kernel', 'memcpy', 'memset')) AS device_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_us
         FROM step_breakdown_summary_v1(run := run, worker := worker, span := span) AS b
@@ -389,6 +390,7 @@ CREATE MACRO verdict_v1(
             m.operators_pct - coalesce(u.label_pct, 0) AS operators_pct,
             u.label_pct,
             m.device_us,
+            coalesce(m.has_calls, FALSE) AS has_calls,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
             coalesce(v.steps, s.steps, 0) AS steps,
             coalesce(v.steps + v.other_steps, s.steps, 0) AS all_steps,
@@ -826,6 +828,9 @@ CREATE MACRO verdict_v1(
                                         || CASE
                                             WHEN f.has_counters
                                                 THEN '; counters were recorded instead of kernels'
+                                            -- They come with the option for kernels.
+                                            WHEN f.has_calls AND NOT f.is_cut
+                                                THEN '; calls were recorded, but no kernels'
                                             ELSE
                                                 '; no kernels, '
                                                 || recording_hint(
