@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tracewh.cli.commands.show import registry, view_command
+import sys
+
+from tracewh.cli.commands.help_pages import write_sections
+from tracewh.cli.commands.show import TITLES, registry, view_command
 from tracewh.cli.output import Format, Output
 
 
@@ -25,6 +28,9 @@ def list_views(name: str | None, *, sql: bool, output: Output) -> None:
     if sql:
         output.write_text("\n".join(view.sql for view in registry().newest()), "SQL")
         return
+    if output == Output() and sys.stdout.isatty():
+        output.write_text(_page(), "a list of views")
+        return
     short = 'view_group AS "group", name, version, summary'
     wanted = (
         f"SELECT {short} FROM views() WHERE latest"
@@ -32,6 +38,17 @@ def list_views(name: str | None, *, sql: bool, output: Output) -> None:
         else "FROM views()"
     )
     _write(wanted, output)
+
+
+def _page() -> str:
+    """Return the list for a terminal: all views by group, as `tracewh show --help` lists them."""
+    views = registry().newest()
+    with view_command(views[0]).make_context("", [], resilient_parsing=True) as context:
+        formatter = context.make_formatter()
+    write_sections(formatter, [(TITLES[view.group], (view.name, view.summary)) for view in views])
+    formatter.write_paragraph()
+    formatter.write_text("Describe a view: tracewh views VIEW. Run it: tracewh show VIEW")
+    return formatter.getvalue().lstrip()
 
 
 def _write(sql: str, output: Output) -> None:

@@ -18,6 +18,7 @@ import pytest
 from tests.cli.conftest import Command, Done, Rows
 from tests.cli.report.parts import panels_only
 from tracewh.cli.output.progress import format_bytes
+from tracewh.views.registry import installed
 from tracewh.views.warehouse import Warehouse
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -317,6 +318,21 @@ def test_views_needs_no_warehouse(
     assert sql == (SAMPLES.parent / "views/overview/step_breakdown_v1.sql").read_text("utf-8")
     [row] = tracewh("views", "step_breakdown", "--format", "json").json
     assert (row["name"], row["columns"][0]["name"]) == ("step_breakdown", "run")
+
+
+def test_views_lists_every_view_on_a_terminal(
+    tracewh: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a table, 80 columns would show names and summaries in two blocks of 13 rows."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    page = tracewh("views").out
+    assert re.findall(r"^  (\w+)  ", page, flags=re.MULTILINE) == [
+        view.name for view in installed().newest()
+    ]
+    assert page.endswith("\n\nDescribe a view: tracewh views VIEW. Run it: tracewh show VIEW\n")
+    assert max(map(len, page.splitlines())) <= 80
+    assert "version" in tracewh("views", "--limit", "3").out  # a table, as all other options say
 
 
 def test_query_from_stdin(
