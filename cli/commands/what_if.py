@@ -20,6 +20,13 @@ WEAK_FROM = 5
 BESIDE = 76
 #: Width of a change in a narrow table, where its middle is left out.
 SHORTEST = 14
+#: Views that list the names that a change takes.
+NAMES_IN = {
+    "kernels": "kernel_stats",
+    "operators": "operator_stats",
+    "module": "module_stats",
+    "line": "source_lines",
+}
 #: Columns of the query and their titles, per table.
 ALONE = {
     "changed": "change",
@@ -87,12 +94,22 @@ def predict(
             return
     for row in rows:
         if row["is_mean"] and row["named"] == 0 and (row["number"] or len(changes) == 1):
-            on_host = "; those on the host are not replayed"
-            hint = on_host if row["changed"].startswith("collectives") else ""
-            diagnostics.warn(f"'{row['changed']}' names nothing in this trace{hint}")
+            diagnostics.warn(
+                f"'{row['changed']}' names nothing in this trace{_hint(row['changed'])}"
+            )
     with output.sink() as sink:
         lines = page_lines(Page.of(output), trace, rows)
         sink.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _hint(change: str) -> str:
+    """Return what helps if a change names nothing."""
+    kind, *given = change.split()
+    if kind == "collectives":
+        return "; those on the host are not replayed"
+    if kind in NAMES_IN and len(given) > 1:  # a name and a factor
+        return f"; `tracewh show {NAMES_IN[kind]}` lists the names"
+    return ""
 
 
 def page_lines(page: Page, trace: ReportTrace, rows: Sequence[Row]) -> Iterator[str]:

@@ -48,9 +48,20 @@ def test_a_change_of_devices_names_nothing_on_the_host(tracewh: Command, warehou
     assert done.err == (
         "tracewh: warning: 'collectives free' names nothing in this trace; those on the host are not replayed\n"
     )
-    done = tracewh("what-if", "base", 'kernels LIKE "no such" free')
-    assert done.err == (
-        "tracewh: warning: 'kernels LIKE \"no such\" free' names nothing in this trace\n"
+
+
+def test_what_names_nothing_names_the_view_that_lists_the_names(
+    tracewh: Command, warehouse: Path
+) -> None:
+    views = {
+        'kernels LIKE "no such" free': "kernel_stats",
+        'operators LIKE "no such" free': "operator_stats",
+        "module /encoder x0.5": "module_stats",
+        "line train.py:1 x0.5": "source_lines",
+    }
+    assert tracewh("what-if", "base", *views).err == "".join(
+        f"tracewh: warning: '{change}' names nothing in this trace; `tracewh show {view}` lists the names\n"
+        for change, view in views.items()
     )
 
 
