@@ -440,8 +440,12 @@ class Warehouse:
         the memory of the machine or of its container.
 
         Args:
-            memory_mb: The limit in MB. Python and its libraries need about 300 MB besides.
+            memory_mb: The limit in MB, at least 100. Python and its libraries need about 300 MB besides.
         """
+        if memory_mb < LEAST_MEMORY_MB:
+            raise WarehouseError(
+                f"the memory limit must be at least {LEAST_MEMORY_MB} MB, not {memory_mb}"
+            )
         self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
 
     def part(self, parts: int) -> Warehouse:

@@ -160,6 +160,16 @@ def test_a_limit_that_is_none(large: Path, monkeypatch: pytest.MonkeyPatch, text
     assert str(raised.value) == said
 
 
+def test_a_limit_that_is_too_low_for_any_view(large: Path) -> None:
+    with tracewh.open(large) as opened:
+        before = opened.limits()
+        for limit in (99, -1):
+            with pytest.raises(WarehouseError) as raised:
+                opened.limit_memory(limit)
+            assert str(raised.value) == f"the memory limit must be at least 100 MB, not {limit}"
+        assert opened.limits() == before
+
+
 def test_a_process_that_frees_nothing_removes_what_was_spilled(
     large: Path, temporary: Path, tmp_path: Path
 ) -> None:
