@@ -1,4 +1,4 @@
-"""Progress of an ingest on stderr: a bar on a terminal, otherwise a line per file."""
+"""Progress of an ingest on stderr: a bar on a terminal, otherwise lines for a log."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ def display() -> Display:
 
 
 class Lines:
-    """One plain line per file, for logs."""
+    """One plain line per file that is new or refused, for logs; the summary counts the unchanged ones."""
 
     def advance(self, progress: Progress) -> None:
         """Do nothing: a log contains only results."""
 
     def finished(self, result: FileResult) -> None:
         """Print the result of the file."""
-        diagnostics.line(describe_result(result))
+        if result.status != "unchanged":
+            diagnostics.line(describe_result(result))
 
     def remark(self, text: str) -> None:
         """Print the message."""
@@ -105,12 +106,10 @@ class Bar:
 
 
 def describe_result(result: FileResult) -> str:
-    """Return the result of a file as one line."""
+    """Return the result of a file that is new or refused as one line."""
     source = visible(str(result.source))
     if result.status == "refused":
         return f"{source}: refused: {visible(result.reason)}"
-    if result.status == "unchanged":
-        return f"{source}: unchanged, already ingested"
     skipped = f", {result.skipped_events:,} skipped" if result.skipped_events else ""
     events = f"{result.events:,} event{'' if result.events == 1 else 's'}"
     return (

@@ -66,7 +66,7 @@ def test_ingest_takes_in_skips_and_refuses(tracewh: Command, logs: Path, tmp_pat
 
     done = tracewh("ingest", logs, "-w", warehouse, *as_json)
     assert (done.code, statuses(done.out)) == (0, ["unchanged", "unchanged"])
-    assert done.err.endswith("tracewh: 2 unchanged\n")
+    assert done.err == "tracewh: 2 unchanged\n"  # and no line per file, which may be thousands
     done = tracewh("ingest", logs, "-w", warehouse, "--step-range", "batch [0-9]+", *as_json)
     assert done.err.endswith(
         "tracewh: 2 unchanged\n"
