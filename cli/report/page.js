@@ -21,9 +21,22 @@ function show(article) {
       message.textContent = error.message;
       message.hidden = false;
       article.dataset.drawn = "failed";
+      if (!data) offerAgain(article, message);
     }
   })();
   return article.shown;
+}
+
+// The server may have been busy or away, and the other panels need no reload.
+function offerAgain(article, message) {
+  const button = element("button", { type: "button", textContent: "Try again" });
+  button.addEventListener("click", () => {
+    message.hidden = true;
+    delete article.dataset.drawn;
+    article.shown = null;
+    show(article);
+  });
+  message.append(" ", button);
 }
 
 // Says below the title of a panel what its rows show.

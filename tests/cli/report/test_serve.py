@@ -486,7 +486,16 @@ def test_a_client_that_does_not_read_its_answer_does_not_keep_the_server(
 
 def test_in_a_browser(visit: Visit, address: str) -> None:
     page = visit.page
+    # One panel fails, and is asked for again without the others.
+    busy = {"status": 503, "json": {"error": "Too many people ask."}}
+    page.route("**/api/panel/steps?*", lambda route: route.fulfill(**busy), times=1)
     page.goto(f"{address}?run=ddp_gloo")
+    steps = page.locator("#panel-steps")
+    steps.scroll_into_view_if_needed()
+    expect(steps.locator(".empty")).to_have_text("Too many people ask. Try again")
+    steps.get_by_role("button", name="Try again").click()
+    expect(steps.locator(".empty")).to_be_hidden()
+    visit.complaints.clear()  # of the status
     visit.all_panels()
     page.locator("[data-choice=run]").select_option("resnet_workers_0")
     page.wait_for_url("**/?run=resnet_workers_0")
