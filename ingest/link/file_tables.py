@@ -101,7 +101,7 @@ def _has_column(key: str, value: Any) -> bool:
     if key == "Framework":
         return text(value) is not None
     if key == "deviceProperties":
-        return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+        return isinstance(value, list) and value == device_properties({key: value})
     return False
 
 
@@ -136,9 +136,20 @@ def create_devices(con: duckdb.DuckDBPyConnection, traces: Sequence[Writing]) ->
 
 
 def device_properties(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The objects in the `deviceProperties` of a file."""
+    """The objects in the `deviceProperties` of a file; if several have the same number, the first of them.
+
+    A file that somebody merged from those of several processes lists a device for each of them.
+    """
     found = metadata.get("deviceProperties")
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    entries = (
+        [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    )
+    numbers = [str(entry["id"]) if "id" in entry else None for entry in entries]
+    return [
+        entry
+        for n, entry in enumerate(entries)
+        if numbers[n] is None or numbers[n] not in numbers[:n]
+    ]
 
 
 def _integer(value: Any, most: int = 2**31 - 1) -> int | None:

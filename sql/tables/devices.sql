@@ -1,7 +1,7 @@
 -- table: devices
 -- since: 0.1
 -- summary: Devices visible to the process that recorded the trace.
--- grain: one row per entry of deviceProperties
+-- grain: one row per device in deviceProperties
 CREATE TABLE devices (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.

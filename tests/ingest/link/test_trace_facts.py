@@ -53,6 +53,18 @@ def test_devices(ingest_events: IngestEvents) -> None:
     ) == [(0, None, None, None, 132, "[1]"), (1, "NVIDIA H100", 85_000_000_000, 9, None, None)]
 
 
+def test_a_device_that_a_file_lists_twice_is_one(ingest_events: IngestEvents) -> None:
+    """As in a file that somebody merged from those of two processes; the list is kept as it was."""
+    listed = [{"id": n, "name": name} for n, name in ((0, "A"), (1, "B"), (0, "A"), ("1", "C"))]
+    trace = ingest_events([], {"deviceProperties": [*listed, {"name": "D"}, {"name": "D"}]})
+    rows = trace.rows("SELECT t.device_id, t.name FROM devices AS t ORDER BY ALL")
+    assert rows == [(0, "A"), (1, "B"), (None, "D"), (None, "D")]
+    [(kept,)] = trace.rows(
+        "SELECT json_array_length(t.metadata->'deviceProperties') FROM traces AS t"
+    )
+    assert kept == 6
+
+
 def test_facts_of_a_trace(ingest_events: IngestEvents) -> None:
     base = 1_719_792_000_000_000_000
     trace = ingest_events(
