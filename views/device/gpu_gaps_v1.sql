@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
--- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
+-- empty: No device was idle for {min_us} us or longer between its first work and its last. A lower min_us lists shorter gaps, if there are any.
 -- uses: first_id, interval_totals, is_wanted, long_gaps, trace_names, unrecorded_waits
 -- example: samples --run resnet_gpu_workers_0 --limit 3
 -- reading: In the longest gaps the host sleeps: the data set of this sample reads slowly on purpose.

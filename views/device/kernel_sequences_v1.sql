@@ -7,7 +7,7 @@
 -- order: device_us DESC, run, worker, span, pattern
 -- carries: spark
 -- needs: no_operators, no_device_events
--- empty: No call launched {min_length} or more kernels, copies and memsets that are linked to their launch: give min_length a lower value.
+-- empty: No call launched {min_length} or more kernels, copies and memsets that are linked to their launch. A lower min_length lists shorter sequences, if there are any.
 -- uses: first_id, is_wanted, percentage, trace_names
 -- example: samples --run gpt_compiled
 -- reading: Three sequences, each once per step: the backward pass takes 53 % of their time on the device, the forward pass 25 % and the loss 22 %.

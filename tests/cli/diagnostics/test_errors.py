@@ -347,8 +347,8 @@ def test_query_does_not_see_our_variables(tracewh: Command, warehouse: Path) -> 
         ("step_breakdown --run base --step 99", ["There are rows without --step 99."]),
         ("kernel_stats --step 7 --group-by launch --run base --step 8", ["There are rows without --step 8."]),
         ("memory_curve --device cpu", ["base/host_1/default, tuned/host_1/default: No allocations: record with profile_memory=True."]),
-        ("gpu_gaps", ["base/host_1/default, tuned/host_1/default: No device was idle for 500 us or longer between its first work and its last: give min_us a lower value."]),
-        ("gpu_gaps --min-us 7 --run tuned", ["tuned/host_1/default: No device was idle for 7 us or longer between its first work and its last: give min_us a lower value."]),
+        ("gpu_gaps", ["base/host_1/default, tuned/host_1/default: No device was idle for 500 us or longer between its first work and its last. A lower min_us lists shorter gaps, if there are any."]),
+        ("gpu_gaps --min-us 7 --run tuned", ["tuned/host_1/default: No device was idle for 7 us or longer between its first work and its last. A lower min_us lists shorter gaps, if there are any."]),
         (
             "operator_stats --group-by call_stack",
             [
