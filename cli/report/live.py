@@ -177,7 +177,7 @@ def _link_to_perfetto(trace: ReportTrace, address: str) -> str:
     title = html.escape(f"{trace.run}, {trace.worker}, {trace.span}")
     return (
         f'<button id="perfetto" type="button" data-address="{html.escape(address)}" '
-        f'data-title="{title}">Open in Perfetto</button>\n'
+        f'data-base="{trace.base_ns}" data-title="{title}">Open in Perfetto</button>\n'
         '<span id="handover" class="said" role="status"></span>\n'
     )
 

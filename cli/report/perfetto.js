@@ -25,6 +25,18 @@ function ready(opened, origin) {
   });
 }
 
+// The address at which Perfetto shows the part that the timeline shows. A browser sends its server nothing after the #.
+function addressOfView({ address, base }) {
+  const { main, view } = document.getElementById("timeline").timeline ?? {};
+  if (!main || address.includes("#")) return address;
+  // Perfetto ignores a range that is not within the trace.
+  const from = Math.max(Math.round(view.from - main.shift), 0);
+  const to = Math.min(Math.round(view.to - main.shift), main.length - 1);
+  if (from >= to || to - from === main.length - 1) return address;
+  const start = BigInt(main.source.found.start_ns) - BigInt(base);
+  return `${address}#!/?visStart=${start + BigInt(from)}&visEnd=${start + BigInt(to)}`;
+}
+
 async function exported(signal) {
   const response = await request(`api/trace${OF_TRACE}`, { signal });
   return explained(response.arrayBuffer());
@@ -33,7 +45,7 @@ async function exported(signal) {
 perfetto.addEventListener("click", async () => {
   const { address, title: name } = perfetto.dataset;
   const { origin } = new URL(address);
-  const opened = window.open(address); // a browser allows this only at once after a click
+  const opened = window.open(addressOfView(perfetto.dataset)); // a browser allows this only at once after a click
   if (!opened) {
     handover.textContent = "The browser blocked the new window: allow this page to open windows.";
     return;

@@ -19,7 +19,10 @@ OTHER = "other"
 
 @dataclass(frozen=True, slots=True)
 class ReportTrace:
-    """The trace of a page, the number of other traces in its run, and the trace to compare it with."""
+    """The trace of a page, the number of other traces in its run, and the trace to compare it with.
+
+    Times of its file count from `base_ns`.
+    """
 
     run: str
     worker: str
@@ -31,6 +34,7 @@ class ReportTrace:
     baseline: str | None = None
     baseline_worker: str | None = None
     baseline_span: str | None = None
+    base_ns: int = 0
 
     @property
     def date(self) -> str:
@@ -75,14 +79,17 @@ def first_trace(
     rows = query_rows(warehouse, "first_trace_of_run", run=run, worker=worker, span=span)
     if not rows:
         return None
-    worker, span, start_ns, end_ns, source, traces, lacks_version = rows[0]
+    worker, span, start_ns, end_ns, source, traces, lacks_version, base_ns = rows[0]
     of_trace = {"run": run, "worker": worker, "span": span}
     if lacks_version and query_rows(warehouse, "of_another_program", **of_trace):
         source = OTHER
     compared = (None, None)
     if baseline is not None:
         [compared] = query_rows(warehouse, "trace_to_compare", **of_trace, baseline=baseline)
-    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, source, baseline, *compared)
+    others = traces - 1
+    return ReportTrace(
+        run, worker, span, start_ns, end_ns, others, source, baseline, *compared, base_ns=base_ns
+    )
 
 
 def baseline_trace(warehouse: Warehouse, trace: ReportTrace) -> ReportTrace | None:

@@ -28,7 +28,7 @@ window.addEventListener("message", async ({ data, source }) => {
   if (data === "PING") { window.pings += 1; source.postMessage("PONG", "*"); return; }
   const { buffer, title } = data.perfetto;
   const reader = new FileReader();
-  reader.onload = () => { window.received = { title, is: buffer.constructor.name, base64: reader.result.split(",")[1] }; };
+  reader.onload = () => { window.received = { title, hash: location.hash, is: buffer.constructor.name, base64: reader.result.split(",")[1] }; };
   reader.readAsDataURL(new Blob([buffer]));
 });
 </script>"""
@@ -123,20 +123,36 @@ def opened_by(page: Page) -> Page:
     return popup.value
 
 
-def test_a_click_hands_over_the_trace(visit: Visit, address: str, exported: bytes) -> None:
+def test_a_click_hands_over_the_trace(
+    visit: Visit, address: str, exported: bytes, samples: tracewh.Warehouse
+) -> None:
     page, said = visit.page, visit.page.locator("#handover")
     # The button needs none of the panels.
     page.route("**/api/panel/**", lambda route: None)
     try:
         page.goto(address + PAGE)
+        view = page.locator(".timeline-box[data-view]").get_attribute("data-view") or ""
         window = opened_by(page)
         window.wait_for_function("() => window.received")
         received = window.evaluate("window.received")
+        # The part that the timeline shows, in nanoseconds from what the times of the file count from.
+        [(start,)] = samples.rows(
+            "SELECT t.start_ns - t.base_time_ns FROM traces AS t"
+            " WHERE t.run = 'ddp_gloo' AND t.worker = 'rank1'"
+        )
+        first, last = (start + int(time) for time in view.split())
+        assert received["hash"] == f"#!/?visStart={first}&visEnd={last}"
         assert (received["title"], received["is"]) == ("ddp_gloo, rank1, 1", "ArrayBuffer")
         assert b64decode(received["base64"]) == exported
         expect(said).to_contain_text("Handed over, ")
         # The page itself asked its own server only; the window is another page.
         assert all(request.startswith(address) for request in visit.requests)
+        window.close()
+
+        # All of the trace is what Perfetto shows anyway.
+        page.get_by_role("button", name="Whole recording").click()
+        window = opened_by(page)
+        assert "#" not in window.url
         window.close()
 
         page.evaluate("window.open = () => null")
