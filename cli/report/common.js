@@ -25,7 +25,21 @@ async function explained(promise, status) {
 async function request(path, options) {
   const response = await explained(fetch(path, options));
   if (!response.ok) throw new Error((await explained(response.json(), response.status)).error);
+  compareState(path, response.headers.get("ETag"));
   return response;
+}
+
+// The state of the traces when the page asked first, per run and baseline.
+const states = new Map();
+
+// Says if traces were added or replaced since then: what was drawn before and after does not fit together.
+function compareState(path, state) {
+  const changed = document.getElementById("changed");
+  if (!changed || !state) return;
+  const asked = new URL(path, document.baseURI).searchParams;
+  const runs = [asked.get("run"), asked.get("baseline")].sort().join("\n");
+  if (!states.has(runs)) states.set(runs, state);
+  changed.hidden &&= states.get(runs) === state;
 }
 
 async function fetchJson(path, options) {

@@ -33,6 +33,12 @@ PANELS = {
     for panel in section.panels
 }
 
+#: What a page says when its server gives answers about other traces than before.
+CHANGED = (
+    '<span id="changed" class="said" role="status" hidden>Traces of this page were added or replaced: '
+    '<a href="">load it again</a></span>\n'
+)
+
 #: What writes each format that a query can be exported to.
 WRITERS = {Format.CSV: text_formats.csv, Format.PARQUET: write_parquet}
 
@@ -58,6 +64,7 @@ def page(warehouse: Warehouse, given: dict[str, str], perfetto: str) -> str:
         + _choice("baseline", {"": None, **runs}, trace.baseline or "")
         + _link_to_sql(trace)
         + _link_to_perfetto(trace, perfetto)
+        + CHANGED
     )
     return "".join(document(trace, header))
 

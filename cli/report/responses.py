@@ -33,13 +33,19 @@ def json_response(content: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(content), status, headers=HEADERS, media_type="application/json")
 
 
-def task_response(result: TaskResult | None) -> Response:
-    """Return the result of a task; None if the client disconnected before."""
+def task_response(result: TaskResult | None, state: str | None = None) -> Response:
+    """Return the result of a task.
+
+    Args:
+        result: The result; None if the client disconnected before.
+        state: What changes with each trace that the result depends on, if that is known.
+    """
     if result is None:
         return json_response({"error": "the client disconnected"}, 499)
+    headers = HEADERS if state is None else {**HEADERS, "ETag": f'"{state}"'}
     if result.is_page:
-        return HTMLResponse(result.body, result.status, headers=HEADERS)
-    return Response(result.body, result.status, headers=HEADERS, media_type="application/json")
+        return HTMLResponse(result.body, result.status, headers=headers)
+    return Response(result.body, result.status, headers=headers, media_type="application/json")
 
 
 class Token:

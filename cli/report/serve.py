@@ -145,13 +145,14 @@ class Site:
             if state is None or state.status != HTTP_OK:  # the task finds the same error
                 return await self.respond(pool, task, request)
             key = key_of(task, state.body)
+            tag = orjson.loads(state.body)["state"]
             if known := self._cache.get(key):
-                return task_response(known)
+                return task_response(known, tag)
             running = self._cache.join(key, lambda: pool.submit(task))
         except QueueFullError as error:
             return json_response({"error": str(error)}, 503)
         try:
-            return task_response(await _finished(running.finished, request))
+            return task_response(await _finished(running.finished, request), tag)
         finally:
             self._cache.leave(key, running)
 

@@ -96,10 +96,17 @@ def test_runs_appear_while_they_are_ingested(visit: Visit, tmp_path: Path) -> No
             run.locator(".timeline-box[data-view][data-drawn]").wait_for()
             home.bring_to_front()
 
+            is_answered(run)
+            expect(run.locator("#changed")).to_be_hidden()
+
             record(logs, "ddp_gloo", second)
             expect(row.locator("[data-column=workers]")).to_have_text("2")
             of_two = changed(figure, of_one)
             is_answered(run)
+            expect(run.locator("#changed")).to_have_text(
+                "Traces of this page were added or replaced: load it again"
+            )
+            expect(run.locator("#changed")).to_be_visible()
 
             record(logs, "resnet_workers_0", files("resnet_workers_0")[0])
             expect(rows).to_have_count(2)
