@@ -16,6 +16,7 @@
 -- entirely before or after the same step of the median worker. The clock is ahead by how much later the
 -- step starts. Steps are not compared if the rows of a collective overlap whose members have different clocks, or if
 -- the whole job has one clock and the rows of any collective overlap: then the ranks number their steps differently.
+-- Nor are those of which the median has no length: nothing overlaps with it.
 --
 -- Times that do not count from 1970 are not compared, nor are those of a job in which a rank has several traces.
 --
@@ -139,7 +140,9 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             count(*) AS compared,
             quantile_disc(a.start_ns - a.median_start_ns, 0.5) AS ahead_ns
         FROM _aligned AS a
-        WHERE a.start_ns >= a.median_end_ns OR a.end_ns <= a.median_start_ns
+        WHERE
+            a.median_start_ns < a.median_end_ns
+            AND (a.start_ns >= a.median_end_ns OR a.end_ns <= a.median_start_ns)
         GROUP BY a.run, a.worker, a.span
     )
 
