@@ -23,10 +23,12 @@ from tracewh.cli.report.page import panel_data, render, timeline_page
 from tracewh.cli.report.panels import COMPARED, SECTIONS, Panel
 from tracewh.cli.report.report_trace import choose_trace, select_traces
 from tracewh.notebook.tables import as_html
+from tracewh.views.sql_mistakes import own_lines
 from tracewh.views.warehouse import Warehouse, origin
 
 if TYPE_CHECKING:
     import altair
+    from IPython.lib.pretty import RepresentationPrinter
 
     from tracewh.cli.report.report_trace import ReportTrace
 
@@ -168,12 +170,33 @@ def draw_relations() -> None:
 
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
-        formatter = shell.display_formatter.formatters["text/html"]
-        formatter.for_type(duckdb.DuckDBPyRelation, relation_html)
+        # Those that DuckDB brings itself would run the query once more.
+        bundles = shell.display_formatter.mimebundle_formatter
+        bundles.for_type(duckdb.DuckDBPyRelation, lambda relation, **_: {})
+        formatters = shell.display_formatter.formatters
+        formatters["text/html"].for_type(duckdb.DuckDBPyRelation, relation_html)
+        formatters["text/plain"].for_type(duckdb.DuckDBPyRelation, _print)
 
 
 def relation_html(relation: duckdb.DuckDBPyRelation) -> str:
-    """Return the HTML of a relation: a timeline for that view, else a table."""
+    """Return the HTML of a relation: a timeline for that view, else a table, or why its query fails."""
+    try:
+        with own_lines(relation.sql_query()):
+            return _drawn(relation)
+    except duckdb.Error as error:
+        return f"<pre>{html.escape(str(error))}</pre>"
+
+
+def _print(relation: duckdb.DuckDBPyRelation, printer: RepresentationPrinter, cycle: bool) -> None:
+    """Print a relation as DuckDB does, or why its query fails: IPython would print a traceback of DuckDB's code."""
+    try:
+        with own_lines(relation.sql_query()):
+            printer.text(repr(relation))
+    except duckdb.Error as error:
+        printer.text(str(error))
+
+
+def _drawn(relation: duckdb.DuckDBPyRelation) -> str:
     made = origin(relation)
     if made and made.view.name == "timeline" and (run := made.arguments.get("run")):
         worker, span = (made.arguments.get(name) for name in ("worker", "span"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,22 @@ def test_ipython_draws_what_views_return(
         assert steps.filter("step = 3").count("*").fetchall() == [(1,)]
         picture, _ = shell.display_formatter.format(warehouse.timeline(run=RUN))
         assert picture["text/html"].startswith("<iframe srcdoc=")
+
+
+def test_a_query_that_fails_says_why_without_a_traceback(
+    shell: InteractiveShell, samples: tracewh.Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line is that of the query: DuckDB puts it into another one, to read the first rows."""
+    assert shell.display_formatter is not None
+    with tracewh.open(samples.path) as warehouse:
+        drawn, _ = shell.display_formatter.format(
+            warehouse.sql("SELECT\n  CAST('<b>' AS INTEGER) AS n")
+        )
+    said = drawn["text/plain"]
+    assert said.startswith("Conversion Error: Could not convert string '<b>' to INT32")
+    assert "\nLINE 2:   CAST('<b>' AS INTEGER) AS n\n" in said
+    assert drawn["text/html"] == f"<pre>{escape(said)}</pre>"
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_table_says_what_show_prints(samples: tracewh.Warehouse) -> None:
