@@ -27,7 +27,14 @@ import duckdb
 
 from tracewh.files import printable
 from tracewh.quoting import quote_file, quote_literal
-from tracewh.storage.layout import KEYS, TRACE_FOLDERS, TraceKeys, place_problem, replaying_run
+from tracewh.storage.layout import (
+    KEYS,
+    TRACE_FOLDERS,
+    TraceKeys,
+    place_problem,
+    replaying_run,
+    tilde_problem,
+)
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -743,6 +750,8 @@ def find(path: str | os.PathLike[str]) -> Path:
         )
     if not os.fspath(path):
         raise WarehouseError("the path of the warehouse is empty; name a folder")
+    if problem := tilde_problem(os.fspath(path)):
+        raise WarehouseError(f"{path}: {problem}")
     root = Path(os.path.realpath(path))
     where = f"-w {shlex.quote(str(path))}"
     if str(root) != printable(str(root)):

@@ -429,6 +429,26 @@ def test_a_path_that_is_empty_is_not_the_current_folder(
         tracewh.ingest(tmp_path / "logs", "")
 
 
+def test_a_tilde_that_no_shell_replaced(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.chdir(tmp_path)
+    said = (
+        "~/wh: only a shell replaces ~ with a home folder;"
+        " write /home/me/wh, or ./~/wh if a folder has that name"
+    )
+    (tmp_path / "logs").mkdir()
+    for refused in (lambda: tracewh.open("~/wh"), lambda: tracewh.ingest("logs", Path("~/wh"))):
+        with pytest.raises((tracewh.WarehouseError, tracewh.IngestError)) as caught:
+            refused()
+        assert str(caught.value) == said
+    (tmp_path / "~").mkdir()
+    root.rename(tmp_path / "~" / "wh")
+    with tracewh.open("./~/wh") as warehouse:
+        assert warehouse.path == tmp_path / "~" / "wh"
+
+
 def test_traces_of_another_layout(root: Path) -> None:
     for file in root.glob("data/*/*/*/steps.parquet"):
         duckdb.execute(f"COPY (SELECT 1 AS old) TO '{quoted(file)}'")

@@ -13,6 +13,7 @@ are in progress, or were replaced.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from collections.abc import Iterable
@@ -119,6 +120,16 @@ def name_problem(key: str, name: str) -> str:
     if (size := len(partition(key, name))) > MAX_NAME_BYTES:
         return f"the name of a {key} is too long for a folder, {size} bytes with '{key}=': {name[:40]}..."
     return ""
+
+
+def tilde_problem(warehouse: str) -> str:
+    """Why the path of a warehouse does not lead to a home folder, as it would in a shell; '' if it does not begin with ~.
+
+    A shell leaves the ~ of `--warehouse=~/wh` and of a text in quotes as it is. The folder would be called `~`.
+    """
+    if (whole := os.path.expanduser(warehouse)) == warehouse:
+        return ""
+    return f"only a shell replaces ~ with a home folder; write {whole}, or ./{warehouse} if a folder has that name"
 
 
 def place_problem(warehouse: str) -> str:

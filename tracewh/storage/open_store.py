@@ -23,6 +23,8 @@ def open_store(warehouse: str | os.PathLike[str]) -> Store:
     if not os.fspath(warehouse):
         raise IngestError("the path of the warehouse is empty; name a folder")
     if not is_url(warehouse):
+        if problem := layout.tilde_problem(os.fspath(warehouse)):
+            raise IngestError(f"{warehouse}: {problem}")
         if (path := os.path.abspath(warehouse)) != printable(path):
             raise IngestError(f"{printable(path)}: the path of a warehouse must be UTF-8")
         store = LocalStore(Path(warehouse))
