@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -227,7 +227,7 @@ class Output:
     def discard(self) -> None:
         """Remove what is written of the file so far, before the process is killed."""
         if self.path is not None:
-            _part(self.path.resolve()).unlink(missing_ok=True)
+            _remove(_part(self.path.resolve()))
 
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:
@@ -261,11 +261,16 @@ def atomic_write(path: Path) -> Iterator[Path]:
         raise CliError(f"{path}: {error.strerror or error}") from error
     finally:
         if not special:
-            part.unlink(missing_ok=True)
+            _remove(part)
 
 
 def _part(goal: Path) -> Path:
     return goal.with_name(f".{goal.name}.{os.getpid()}.part")
+
+
+def _remove(part: Path) -> None:
+    with suppress(OSError):  # a read-only file system says so of a file that does not exist, too
+        part.unlink(missing_ok=True)
 
 
 def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from pathlib import Path
@@ -13,6 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from tests.cli.conftest import Command
+from tracewh.cli.diagnostics.errors import CliError
+from tracewh.cli.output import Output
 
 ODD = """
 SELECT * FROM (VALUES
@@ -219,6 +222,18 @@ def test_a_query_that_fails_leaves_the_old_file_alone(
     assert "broken" in done.err
     assert file.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_file_system_that_is_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    for method in ("open", "unlink"):  # of a file that does not exist, too
+        monkeypatch.setattr(Path, method, refuse)
+    file = tmp_path / "out.csv"
+    with pytest.raises(CliError) as caught, Output(path=file).sink():
+        pass
+    assert str(caught.value) == f"{file}: Read-only file system"
 
 
 def test_no_rows_are_still_valid_in_every_format(tracewh: Command, warehouse: Path) -> None:
