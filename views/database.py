@@ -20,13 +20,18 @@ from pathlib import Path
 
 import duckdb
 
-from tracewh.quoting import quote_literal
 from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
 from tracewh.views.local_tables import Pattern
 from tracewh.views.registry import installed
 from tracewh.views.stored_macros import commit, open_database, stored_macros, write_macros
-from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
+from tracewh.views.warehouse import (
+    WarehouseError,
+    column_comments,
+    create,
+    find,
+    holds_traces,
+)
 
 DATABASE = "tracewh.duckdb"
 
@@ -235,11 +240,7 @@ def _create_views(root: Path, con: duckdb.DuckDBPyConnection) -> None:
     with con:
         for table in installed().tables():
             create(con, installed(), [table.name], Pattern(root))
-            comments = (
-                f"COMMENT ON COLUMN {table.name}.{column.name} IS {quote_literal(column.meaning)}"
-                for column in table.columns
-            )
-            con.execute("; ".join(comments))
+            con.execute(column_comments(table))
         commit(con)
 
 

@@ -154,6 +154,8 @@ class Warehouse:
         self.registry = installed()
         memory_mb = _memory_limit()
         self._created: set[str] = set()
+        #: Tables whose columns have their comments.
+        self._described: set[str] = set()
         #: Macros that are found where none is created, and whether they may be loaded.
         self._loaded: set[str] = set()
         self._may_load = True
@@ -665,6 +667,8 @@ class Warehouse:
             self._files.set_variables(self._con)
         else:
             self._create(missing)
+        if sql is None:
+            self._describe()
 
     def _load(self) -> None:
         """Load all macros at once, unless that was done or cannot be."""
@@ -706,8 +710,18 @@ class Warehouse:
         """Create objects. If a damaged file causes an error, the next query creates all of them again."""
         with self._creating:
             names = list(names)
+            self._described.difference_update(names)
             create(self._con, self.registry, names, self._files)
             self._created.update(names)
+
+    def _describe(self) -> None:
+        """Give columns of tables their comments, for a query that may list the catalog: all take 100 ms."""
+        missing = [table for table in self.registry.tables() if table.name not in self._described]
+        with self._creating:
+            for table in missing:
+                with contextlib.suppress(duckdb.Error):  # a temporary table has its name
+                    self._con.execute(column_comments(table))
+                    self._described.add(table.name)
 
 
 def _memory_limit() -> int | None:
@@ -836,6 +850,14 @@ def create(
             ) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quote_literal(tables[name].summary)}")
     registry.create(con, [name for name in objects if name not in tables])
+
+
+def column_comments(table: Spec) -> str:
+    """Return the statements that give the columns of a table their meanings as comments."""
+    return "; ".join(
+        f"COMMENT ON COLUMN {table.name}.{column.name} IS {quote_literal(column.meaning)}"
+        for column in table.columns
+    )
 
 
 @contextlib.contextmanager

@@ -57,6 +57,14 @@ def test_the_database_answers_like_the_warehouse(root: Path) -> None:
         "SELECT comment FROM duckdb_columns() WHERE table_name = 'steps' AND column_name = 'step'"
     )
     assert rows(database, of_step)[0][0].startswith("Number after 'ProfilerStep#'")  # type: ignore[attr-defined]
+    described = """
+        SELECT table_name, column_name, comment FROM duckdb_columns()
+        WHERE NOT internal ORDER BY ALL"""
+    with tracewh.open(root) as warehouse:
+        warehouse.sql("CREATE TEMP TABLE steps AS SELECT 1 AS mine")
+        assert warehouse.connection.sql("FROM steps").fetchall() == [(1,)]
+        warehouse.sql("DROP TABLE temp.steps")
+        assert warehouse.sql(described).fetchall() == rows(database, described)
     assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
 
 
