@@ -540,9 +540,10 @@ class Warehouse:
         self._con.execute("SET lock_configuration = true")
 
     def files(self, table: str) -> list[str]:
-        """Return the Parquet files of a table, as paths or URLs for Spark, Polars and pyarrow.
+        """Return the Parquet files of a table, as paths or URLs for Spark and Polars.
 
-        Do not use a glob in an object store: it also finds files of failed ingests and replaced traces.
+        pyarrow.dataset takes a list of paths, and none of URLs. Do not use a glob in an object store: it also finds
+        files of failed ingests and replaced traces.
 
         Args:
             table: Name of a table, not of a slice.
@@ -551,6 +552,11 @@ class Warehouse:
             WarehouseError: There is no such table.
         """
         known = [spec.name for spec in self.registry.tables()]
+        if table in self.tables and table not in known:
+            raise WarehouseError(
+                f"{table} is a slice, which has no files of its own; the tables with files are"
+                f" {', '.join(known)}"
+            )
         if table not in known:
             raise WarehouseError(f"no table named {table!r}{did_you_mean(table, known)}")
         listing = self._files if isinstance(self._files, Listing) else Listing.of(self.path)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow import fs
+from pyarrow import dataset, fs
 
 import tracewh
 from tracewh.ingest.api import ingest
@@ -149,6 +149,8 @@ def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
     assert operators(url) == {W: "aten::mm"}
     with tracewh.open(url) as opened:
         files = [file for table in tables() for file in opened.files(table)]
+        paths = [file.removeprefix("s3://") for file in opened.files("host_events")]
+    assert dataset.dataset(paths, filesystem=s3.filesystem).count_rows() == 1
     newest = max(name for name in names(s3, "together") if "_manifest" in name)
     attempt = newest.partition("_manifest")[2].removesuffix(".json")
     assert files == [f"{url}/data/{FOLDER}/{table}{attempt}.parquet" for table in tables()]
@@ -202,4 +204,10 @@ def test_a_listing_can_be_cut_and_sent(s3: Any, tmp_path: Path) -> None:
             assert len(opened.files("flows")) == 2
             with pytest.raises(tracewh.WarehouseError) as error:
                 opened.files("stepz")
-        assert str(error.value) == "no table named 'stepz'; did you mean 'steps'?"
+            assert str(error.value) == "no table named 'stepz'; did you mean 'steps'?"
+            with pytest.raises(tracewh.WarehouseError) as error:
+                opened.files("kernels")
+            assert str(error.value) == (
+                "kernels is a slice, which has no files of its own; the tables with files are "
+                f"{', '.join(tables())}"
+            )
