@@ -12,6 +12,7 @@ from tracewh.views.registry import ArgumentError, Registry, UnknownViewError
 from tracewh.views.spec import Spec
 
 _NO_TABLE = re.compile(r"Catalog Error: Table with name (\w+) does not exist")
+_NO_FUNCTION = re.compile(r"Catalog Error: Table Function with name (\w+) does not exist")
 _LINE = re.compile(r"^LINE (\d+): (.*)\n( *\^)", re.MULTILINE)
 #: Lines that DuckDB writes before the text of a relation, which it puts into a subquery.
 _LINES_BEFORE = 2
@@ -44,6 +45,9 @@ def explained(error: duckdb.Error, sql: str, registry: Registry) -> Exception:
     text = str(error)
     if (table := _NO_TABLE.match(text)) and _view(table[1], registry):
         return UnknownViewError(f"{table[1]} is a view, which takes parentheses: FROM {table[1]}()")
+    tables = {spec.name for spec in (*registry.tables(), *registry.slices())}
+    if (called := _NO_FUNCTION.match(text)) and called[1].lower() in tables:
+        return UnknownViewError(f"{called[1]} is a table, without parentheses: FROM {called[1]}")
     if (column := _NO_COLUMN.match(text)) and column[1] in sql:
         hint = f"Double quotes are for names. Write a text in single quotes: '{column[1][1:-1]}'"
         return type(error)(f"{text}\n{hint}")

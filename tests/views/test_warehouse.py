@@ -275,8 +275,13 @@ def test_a_view_without_parentheses(root: Path) -> None:
             warehouse.sql("SELECT * FROM Step_Breakdown")
         said = "Step_Breakdown is a view, which takes parentheses: FROM Step_Breakdown()"
         assert str(raised.value) == said
+        with pytest.raises(UnknownViewError) as raised:
+            warehouse.sql("SELECT k.name FROM kernels() AS k")
+        assert str(raised.value) == "kernels is a table, without parentheses: FROM kernels"
         with pytest.raises(duckdb.CatalogException, match="name kernel does not exist"):
             warehouse.sql("FROM kernel")
+        with pytest.raises(duckdb.CatalogException, match="name kernel does not exist"):
+            warehouse.sql("FROM kernel()")
         with pytest.raises(duckdb.CatalogException, match="name is_wanted does not exist"):
             warehouse.sql("FROM is_wanted")
 
