@@ -87,7 +87,7 @@ def discover(
         sources = [replace(source, step_range=step_range) for source in sources]
     if run is not None:
         several = len({source.run for source in sources}) > 1
-        sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
+        sources = [replace(s, run=f"{run}/{s.run}" if several and run else run) for s in sources]
     sources = check_names(sources, run)
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
 

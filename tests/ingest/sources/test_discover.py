@@ -326,6 +326,8 @@ def test_a_given_name_replaces_the_name_of_one_run_and_precedes_those_of_several
     assert [run for _, run, *_ in found(logs / "a", run="mine")] == ["mine"]
     assert [run for _, run, *_ in found(logs / "a" / "w.json", run="mine")] == ["mine"]
     assert [run for _, run, *_ in found(logs, run="mine")] == ["mine/a", "mine/b/c"]
+    with pytest.raises(IngestError, match="a run needs a name; give it one with --run"):
+        found(logs, run="")  # also of several runs, which would be called /a and /b/c
 
 
 def test_a_warehouse_and_hidden_folders_are_not_searched(lay: Lay) -> None:
