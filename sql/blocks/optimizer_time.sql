@@ -10,7 +10,8 @@
 -- count; one inside another counts once. A trace without steps counts as one step.
 --
 -- step(closure) runs the forward and the backward pass inside the annotation, as the Trainer of Lightning does. So an
--- annotation begins after the last row of autograd's engine in it.
+-- annotation begins after the last row of autograd's engine in it. The recordings of Lightning's profiler end after the
+-- forward pass, in an annotation without a backward pass. So one begins after training_step of Lightning as well.
 --
 -- The implementation has the names of torch.optim: 'fused' if operators named aten::_fused_ ran inside the annotation,
 -- 'foreach' if those named aten::_foreach_ did, and otherwise 'for-loop', which runs operators for each parameter.
@@ -50,7 +51,10 @@ CREATE MACRO optimizer_time(
         FROM host_events AS h
         SEMI JOIN _annotations AS a ON h.run = a.run AND h.worker = a.worker AND h.span = a.span
         WHERE
-            starts_with(h.name, 'autograd::engine::evaluate_function')
+            (
+                starts_with(h.name, 'autograd::engine::evaluate_function')
+                OR (starts_with(h.name, '[pl][profile]') AND ends_with(h.name, '.training_step'))
+            )
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
