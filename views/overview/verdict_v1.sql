@@ -310,6 +310,8 @@ CREATE MACRO verdict_v1(
                     THEN
                         'The host works or waits in annotations. The average step counts them as '
                         || 'operators.'
+                WHEN a.has_labels
+                    THEN p.sentence || ' The average step counts annotations as operators.'
                 WHEN a.waits_for IS NOT NULL THEN 'The step waits for ' || a.waits_for || '.'
                 WHEN a.waits_in_turn THEN 'The step waits for whichever worker comes last.'
                 WHEN a.is_small THEN 'The step waits for many small collectives.'
@@ -335,9 +337,9 @@ CREATE MACRO verdict_v1(
                 b.busy_pct IS NULL AS is_without_kernels,
                 r.rule = 'outside_operators' AS is_outside,
                 r.rule = 'outside_operators' AND m.operators_pct IS NULL AS is_unrecorded,
-                r.rule = 'outside_operators'
-                AND contains(array_to_string(r.sentences[:-2], ': '), ' annotations are open')
-                    AS is_labelled,
+                -- Of the time in which no operator runs, annotations are open for half or more.
+                r.rule = 'outside_operators' AND h.label_pct >= 0.5 * r.value AS is_labelled,
+                r.rule = 'outside_operators' AND h.label_pct > 0 AS has_labels,
                 CASE
                     WHEN r.rule = 'outside_operators'
                         THEN regexp_extract(
