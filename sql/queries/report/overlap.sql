@@ -6,4 +6,5 @@ SELECT
 FROM comm_overlap(run := $run) AS o
 ANTI JOIN overlap_notes(run := $run) AS n ON o.worker = n.worker AND o.span = n.span
 QUALIFY sum(o.overlap_us + o.communication_us) OVER () > 0
+ORDER BY o.worker ASC, o.span ASC, o.step ASC NULLS FIRST
 LIMIT $most_rows;
