@@ -12,7 +12,7 @@
 -- columns
 --   run, worker, span
 --   backend           VARCHAR  -  Backend of the job's default process group.
---   has_all_ranks     BOOLEAN  -  Whether all ranks were ingested of each job that ran on the host, as far as the traces tell.
+--   has_all_ranks     BOOLEAN  -  Whether all ranks were ingested of each job that ran on the host, as far as the traces tell, and each rank of the host recorded device work.
 --   used_devices      BIGINT   -  Number of devices on which the trace ran work; 0 for none.
 --   communicates      BOOLEAN  -  Whether collectives ran on them; NULL without device work.
 --   capability        DOUBLE   -  Highest compute capability of the devices that the trace lists, e.g. 7.5.
@@ -64,7 +64,9 @@ CREATE MACRO trace_gpus(
             t.worker,
             t.span,
             t.backend,
-            bool_and(j.is_complete) OVER host AS has_all_ranks,
+            -- A rank without device work may have used a device that its profiler did not record.
+            bool_and(j.is_complete AND (t.rank IS NULL OR u.device_ids IS NOT NULL)) OVER host
+                AS has_all_ranks,
             coalesce(len(u.device_ids), 0) AS used_devices,
             u.communicates,
             l.capability,

@@ -57,7 +57,8 @@
 --                                if no kernel uses those of a GPU of capability 7 or later
 --     data_parallel              GPUs that DataParallel uses, above 1
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
---                                checked if all ranks are present, and reported once per host
+--                                checked if all ranks are present and recorded work on GPUs, and reported
+--                                once per host
 --
 -- For traces of serving these rules replace device_setup, optimizer, launch_bound, outside_operators, small_kernels,
 -- low_gpu_utilization, excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of
