@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: traces; collective_calls()
 -- order: run, span, step NULLS FIRST, lateness_us DESC, worker
--- empty: No two workers of the run recorded the same collective and waited in it: the view needs the traces of all ranks in one run.
+-- empty: No two workers of the run recorded the same collective and waited in it: the view needs the traces of all ranks in one run, and each rank once per recording; trace_quality names ranks with several traces.
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo
 -- reading: Nearly all lateness is that of rank 0, and most of it comes from one collective in step 2: that is chance.
