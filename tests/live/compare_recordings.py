@@ -49,7 +49,7 @@ class Difference(NamedTuple):
 class Check:
     """The figures of a view, and the rows of key_averages() that have the same.
 
-    `query` has the name first, then the figures, times in microseconds; {of} are the parameters.
+    `query` is for all traces; it has the name first, then the figures, times in microseconds.
     """
 
     view: str
@@ -69,13 +69,13 @@ STEPS = r"regexp_replace(name, '^(ProfilerStep)#\d+$', '\1*')"
 CHECKS = [
     Check(
         "operator_stats",
-        "SELECT name, calls, host_self_us, host_total_us FROM operator_stats({of}) WHERE calls > 0",
+        "SELECT name, calls, host_self_us, host_total_us FROM operator_stats(per_span := true) WHERE calls > 0",
         OPERATOR,
         HOST,
     ),
     Check(
         "operator_calls",
-        "SELECT name, count(*), sum(host_self_us), sum(duration_us) FROM operator_calls({of}) GROUP BY ALL",
+        "SELECT name, count(*), sum(host_self_us), sum(duration_us) FROM operator_calls() GROUP BY ALL",
         OPERATOR,
         HOST,
     ),
@@ -83,29 +83,30 @@ CHECKS = [
     Check(
         "operator_stats",
         "SELECT s.name, coalesce(s.device_self_us, 0) - coalesce(s.replayed_us, 0),"
-        " CASE WHEN s.replayed_us > 0 THEN (SELECT sum(c.device_total_us) FROM operator_calls({of}) AS c"
-        " WHERE c.name = s.name) ELSE coalesce(s.device_total_us, 0) END"
-        " FROM operator_stats({of}) AS s WHERE s.calls > 0",
+        " CASE WHEN s.replayed_us > 0 THEN (SELECT sum(c.device_total_us) FROM operator_calls() AS c"
+        " WHERE c.name = s.name AND (c.run, c.worker, c.span) = (s.run, s.worker, s.span))"
+        " ELSE coalesce(s.device_total_us, 0) END"
+        " FROM operator_stats(per_span := true) AS s WHERE s.calls > 0",
         OPERATOR,
         DEVICE,
     ),
     Check(
         "operator_calls",
         "SELECT name, coalesce(sum(device_self_us), 0), coalesce(sum(device_total_us), 0)"
-        " FROM operator_calls({of}) GROUP BY ALL",
+        " FROM operator_calls() GROUP BY ALL",
         OPERATOR,
         DEVICE,
     ),
     Check(
         "annotation_breakdown",
-        f"SELECT {STEPS}, sum(calls), sum(host_us) FROM annotation_breakdown({{of}})"
+        f"SELECT {STEPS}, sum(calls), sum(host_us) FROM annotation_breakdown(per_span := true)"
         " WHERE device_id IS NULL GROUP BY ALL",
         NOTE,
         CALLS,
     ),
     Check(
         "annotation_breakdown",
-        f"SELECT {STEPS}, sum(calls), sum(device_us) FROM annotation_breakdown({{of}})"
+        f"SELECT {STEPS}, sum(calls), sum(device_us) FROM annotation_breakdown(per_span := true)"
         " WHERE device_id IS NOT NULL GROUP BY ALL",
         DEVICE_NOTE,
         ON_DEVICE,
@@ -114,26 +115,26 @@ CHECKS = [
     Check(
         "range_stats",
         f"SELECT {STEPS}, sum(calls), sum(total_us)"
-        " FROM range_stats({of}, category := 'user_annotation') GROUP BY ALL",
+        " FROM range_stats(category := 'user_annotation', per_span := true) GROUP BY ALL",
         NOTE,
         CALLS,
     ),
     Check(
         "runtime_api_stats",
-        "SELECT name, calls, total_us FROM runtime_api_stats({of})",
+        "SELECT name, calls, total_us FROM runtime_api_stats(per_span := true)",
         ("cuda_runtime", "cuda_driver"),
         CALLS,
     ),
     Check(
         "kernel_stats",
-        "SELECT name, calls, total_us FROM kernel_stats({of})",
+        "SELECT name, calls, total_us FROM kernel_stats(per_span := true)",
         ("kernel",),
         ON_DEVICE,
         on_device=True,
     ),
     Check(
         "memory_copy_stats",
-        "SELECT operation, calls, total_us FROM memory_copy_stats({of})",
+        "SELECT operation, calls, total_us FROM memory_copy_stats(per_span := true)",
         ("gpu_memcpy", "gpu_memset"),
         ON_DEVICE,
         on_device=True,
@@ -143,7 +144,7 @@ CHECKS = [
         "memory_stats",
         "SELECT operator, sum(self_size_increase_bytes) FILTER (device = 'cpu'),"
         " sum(self_size_increase_bytes) FILTER (device != 'cpu')"
-        " FROM memory_stats({of}) WHERE operator IS NOT NULL GROUP BY ALL",
+        " FROM memory_stats() WHERE operator IS NOT NULL GROUP BY ALL",
         OPERATOR,
         ("self_bytes", "device_self_bytes"),
     ),
@@ -174,31 +175,45 @@ DISPLACED = """
 """
 
 
+class Answers:
+    """The rows of queries by trace: each is asked once for all traces of a warehouse."""
+
+    def __init__(self, warehouse: tracewh.Warehouse) -> None:
+        self.warehouse = warehouse
+        self._found: dict[str, defaultdict[tuple[str, ...], list[tuple[Any, ...]]]] = {}
+
+    def of(self, query: str, trace: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """The rows that a query has for a run, worker and span."""
+        if query not in self._found:
+            found = self._found[query] = defaultdict(list)
+            asked = query.replace("SELECT ", "SELECT run, worker, span, ", 1)
+            for run, worker, span, *row in self.warehouse.sql(asked).fetchall():
+                found[run, worker, span].append(tuple(row))
+        return self._found[query][trace]
+
+
 class Recording:
     """A trace in the warehouse, and what torch said of it."""
 
-    def __init__(self, warehouse: tracewh.Warehouse, said: Path) -> None:
-        self.warehouse, self.label = warehouse, said.name.partition(".json")[0]
-        self.keys = self.label.split(".")
+    def __init__(self, answers: Answers, said: Path) -> None:
+        self.answers, self.label = answers, said.name.partition(".json")[0]
+        self.trace = tuple(self.label.split("."))
         text = gzip.decompress(said.read_bytes()) if said.suffix == ".gz" else said.read_bytes()
         self.said: dict[str, Any] = json.loads(text)
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query; {of} stands for run, worker and span as parameters of a view."""
-        of = "run := $1, worker := $2, span := $3"
-        return self.warehouse.sql(query.replace("{of}", of), self.keys).fetchall()
+        """The rows of a query for this trace."""
+        return self.answers.of(query, self.trace)
 
     @cached_property
     def unfinished(self) -> list[tuple[Any, ...]]:
         """Names of what had not ended when recording stopped, which lasts longer in a trace, and is marked there."""
-        return self.sql(
-            "SELECT DISTINCT name FROM host_events WHERE NOT finished AND (run, worker, span) = ($1, $2, $3)"
-        )
+        return self.sql("SELECT name FROM host_events WHERE NOT finished GROUP BY ALL")
 
     @cached_property
     def displaced(self) -> list[tuple[Any, ...]]:
         """Names of operators whose own time key_averages() shortens; see DISPLACED."""
-        return self.sql(DISPLACED)
+        return self.answers.warehouse.sql(DISPLACED, list(self.trace)).fetchall()
 
     def ours(self, check: Check) -> Figures:
         """What the view has; figures that are 0 or NULL are left out."""
@@ -243,9 +258,11 @@ class Recording:
         for name in sorted(ours.keys() | theirs.keys()):
             mine, other = ours.get(name, {}), theirs.get(name, {})
             for figure in check.figures:
+                if mine.get(figure) == other.get(figure):
+                    continue
                 long = (name,) in self.unfinished and figure.endswith("_ns")
-                less = (name,) in self.displaced and (figure == "self_ns" or figure in DEVICE)
-                if mine.get(figure) != other.get(figure) and not long and not less:
+                less = (figure == "self_ns" or figure in DEVICE) and (name,) in self.displaced
+                if not long and not less:
                     yield Difference(
                         self.label, check.view, name, figure, mine.get(figure), other.get(figure)
                     )
@@ -256,7 +273,7 @@ class Recording:
         Another process may get the processor between the clock and the profiler, in a few steps.
         """
         timed = {int(step): length for step, length in self.said["steps_us"].items()}
-        rows = dict(self.sql("SELECT step, total_us FROM step_breakdown({of}) WHERE NOT is_tail"))
+        rows = dict(self.sql("SELECT step, total_us FROM step_breakdown() WHERE NOT is_tail"))
         for step in sorted(rows.keys() - timed.keys()):
             yield self._of_step(step, rows[step], None)
         both = sorted(rows.keys() & timed.keys(), key=lambda step: abs(rows[step] - timed[step]))
@@ -278,8 +295,8 @@ class Recording:
 
 def compare(folder: Path, warehouse: tracewh.Warehouse) -> list[Difference]:
     """The differences of all recordings in a folder that record_gpu.py wrote; what torch said may have gzip."""
-    said = sorted((folder / "said").glob("*.json*"))
-    return [each for path in said for each in Recording(warehouse, path).all()]
+    said, answers = sorted((folder / "said").glob("*.json*")), Answers(warehouse)
+    return [each for path in said for each in Recording(answers, path).all()]
 
 
 def main() -> int:

@@ -15,7 +15,14 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.live.compare_recordings import CHECKS, WIDENED_NS, Difference, Recording, compare
+from tests.live.compare_recordings import (
+    CHECKS,
+    WIDENED_NS,
+    Answers,
+    Difference,
+    Recording,
+    compare,
+)
 from tests.torch_forks import run_with_torch
 
 RECORDER = Path(__file__).parents[2] / "samples" / "record_gpu.py"
@@ -29,6 +36,7 @@ class Recorded:
 
     def __init__(self, folder: Path, warehouse: tracewh.Warehouse, device: str) -> None:
         self.folder, self.warehouse, self.device = folder, warehouse, device
+        self.answers = Answers(warehouse)
         self.report: dict[str, Any] = json.loads((folder / "report.json").read_text())
 
 
@@ -83,7 +91,7 @@ def test_views_have_the_figures_of_torch(recorded: Recorded) -> None:
 def test_something_was_compared(recorded: Recorded) -> None:
     """Each check of operators, annotations and memory has rows, and on a GPU also the others."""
     [said] = (recorded.folder / "said").glob("gpt_eager*")
-    recording = Recording(recorded.warehouse, said)
+    recording = Recording(recorded.answers, said)
     for check in CHECKS:
         on_gpu = (
             check.on_device or check.view == "runtime_api_stats" or "device" in check.figures[0]
@@ -142,7 +150,7 @@ def test_a_difference_is_found(
     text = json.loads(changed.read_text())
     change(text)
     changed.write_text(json.dumps(text))
-    differences = list(Recording(recorded.warehouse, changed).all())
+    differences = list(Recording(recorded.answers, changed).all())
     assert {(each.view, each.figure) for each in differences} == found
     assert all(isinstance(each, Difference) and each.ours != each.theirs for each in differences)
 
@@ -153,7 +161,7 @@ def test_a_missing_operator_is_found(recorded: Recorded, tmp_path: Path) -> None
     text = json.loads(changed.read_text())
     new_operator(text)
     changed.write_text(json.dumps(text))
-    differences = list(Recording(recorded.warehouse, changed).all())
+    differences = list(Recording(recorded.answers, changed).all())
     assert {each.name for each in differences} == {"new"}
     assert {each.ours for each in differences} == {None}
 
@@ -186,6 +194,6 @@ def test_the_checks_of_a_gpu_fit_a_trace_of_one(shared: Path, tmp_path: Path) ->
     (tmp_path / "run.w.1.json").write_text(json.dumps(summed(trace)))
     tracewh.ingest([tmp_path / "traces"], tmp_path / "warehouse")
     with tracewh.open(tmp_path / "warehouse") as warehouse:
-        recording = Recording(warehouse, tmp_path / "run.w.1.json")
+        recording = Recording(Answers(warehouse), tmp_path / "run.w.1.json")
         for check in (check for check in CHECKS if check.categories != ("cpu_op",)):
             assert recording.ours(check) == recording.theirs(check) != {}, check

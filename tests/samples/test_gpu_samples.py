@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tests.live.compare_recordings import CHECKS, Recording, compare
+from tests.live.compare_recordings import CHECKS, Answers, Recording, compare
 from tracewh.cli.report.report_trace import first_trace
 
 HERE = Path(__file__).parent
@@ -60,12 +60,13 @@ def test_views_have_the_figures_of_torch(all_samples: tracewh.Warehouse) -> None
 
 
 def test_something_was_compared(all_samples: tracewh.Warehouse) -> None:
-    recording = Recording(all_samples, HERE / "said" / "gpt_eager.worker0.1.json.gz")
+    answers = Answers(all_samples)
+    recording = Recording(answers, HERE / "said" / "gpt_eager.worker0.1.json.gz")
     for check in CHECKS:
         assert any(recording.ours(check).values()), check
     assert recording.displaced == []
     # Only gloo's threads call CUDA while the thread that profiles runs operators.
-    pair = Recording(all_samples, HERE / "said" / "ddp_gpu_gloo.rank0.1.json.gz")
+    pair = Recording(answers, HERE / "said" / "ddp_gpu_gloo.rank0.1.json.gz")
     assert 0 < len(pair.displaced) < len(pair.said["categories"]["cpu_op"]) / 10
     assert len([*(HERE / "said").iterdir()]) == 12
 
