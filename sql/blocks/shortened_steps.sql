@@ -1,5 +1,5 @@
 -- block: shortened_steps
--- since: 0.1
+-- since: 0.2
 -- summary: Traces whose steps cover the call of prof.step() only, and not the work between two calls.
 -- grain: one row per trace with such a step
 -- uses: is_wanted

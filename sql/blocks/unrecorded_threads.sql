@@ -1,5 +1,5 @@
 -- block: unrecorded_threads
--- since: 0.1
+-- since: 0.2
 -- summary: Traces with kernels of PyTorch that threads without recorded operators launched.
 -- grain: one row per trace with such a kernel
 -- uses: is_wanted

@@ -1,6 +1,7 @@
 -- The trace of a run that the report shows: that of $worker and $span where they are named, else the first
 -- recording of the lowest rank. With it the number of traces of the run, whether the version of Kineto's format is
--- missing, and what the times of the file are counted from. A trace without complete events, as a table of Nsight Compute, starts and ends at 0, and comes last.
+-- missing, and what the times of the file are counted from. A trace without complete events, as a table of Nsight
+-- Compute, starts and ends at 0, and comes last.
 SELECT
     t.worker,
     t.span,

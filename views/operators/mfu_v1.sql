@@ -7,7 +7,7 @@
 -- order: run, worker, span, step
 -- empty: No event with a duration was recorded: {record events}.
 -- notes: replay_notes
--- uses: checked_between, device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, replayed_costs, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
+-- uses: checked_between, device_models, event_steps, first_id, gpu_peaks, is_cut_off, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, replayed_costs, time_at_peak, trace_key, trace_names, unknown_events, unrecorded_work
 -- example: samples --run gpt_eager
 -- reading: A step does 546 billion operations. At its peak the device needs 0.55 ms for them; their kernels take 1.06 ms, and the step 9 to 15 ms.
 --
@@ -178,7 +178,7 @@ CREATE MACRO mfu_v1(
             t.span,
             list_position(n.names, trace_key(t.run, t.worker, t.span)) AS trace,
             t.source,
-            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
+            is_cut_off(t.skipped_reasons) AS is_cut,
             m.name AS device,
             l.run IS NOT NULL AS is_listed,
             k.name IS NOT NULL AS is_known,

@@ -8,7 +8,7 @@
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- needs: unknown_kinds
 -- empty: No rule found anything to improve.
--- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, percentage, recorded_intervals, recording_hint, serving_advice, slow_functions, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, is_cut_off, is_wanted, lost_time, memory_fullness, memory_growth, percentage, recorded_intervals, recording_hint, serving_advice, slow_functions, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -209,7 +209,7 @@ CREATE MACRO recommendations_v1(
             n.device,
             n.torch_name,
             t.source,
-            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
+            is_cut_off(t.skipped_reasons) AS is_cut,
             m.full_pct,
             m.full_devices,
             e.growth_bytes,

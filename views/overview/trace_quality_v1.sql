@@ -7,7 +7,7 @@
 -- combines: traces; steps; collective_calls(); shortened_steps(); trace_contents(); unrecorded_threads(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, has_epoch, jobs, recording_hint, shortened_steps, source_limits, trace_contents, unrecorded_threads, unrecorded_work, graph_replays_v1
+-- uses: as_time, clocks_apart, has_epoch, is_cut_off, jobs, recording_hint, shortened_steps, source_limits, trace_contents, unrecorded_threads, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -48,7 +48,7 @@ CREATE MACRO trace_quality_v1(
             t.skipped_events,
             t.skipped_reasons,
             t.source,
-            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
+            is_cut_off(t.skipped_reasons) AS is_cut,
             coalesce(t.source, 'kineto') = 'kineto'
             AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
             j.world_size AS job_ranks,

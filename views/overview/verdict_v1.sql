@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); data_waits(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); label_time(); mean_mfu(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); used_groups(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); shortened_steps(); straggler_verdict(); unknown_events(); comm_overlap_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, mean_mfu, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, shortened_steps, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_cut_off, is_wanted, mean_mfu, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, shortened_steps, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -431,7 +431,7 @@ CREATE MACRO verdict_v1(
             coalesce(k.has_memory, FALSE) AS has_memory,
             coalesce(t.source, 'kineto') = 'kineto'
             AND coalesce(t.metadata ->> '$.profile_memory' = '1', FALSE) AS asked_memory,
-            coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_cut,
+            is_cut_off(t.skipped_reasons) AS is_cut,
             y.run IS NOT NULL AS is_shortened,
             r.run IS NOT NULL AS has_graphs,
             u.idle_gpus,
@@ -443,7 +443,7 @@ CREATE MACRO verdict_v1(
             -- may be in the part of the file that is lost.
             coalesce(s.is_empty, FALSE)
             AND y.run IS NULL
-            AND NOT coalesce(contains(t.skipped_reasons::VARCHAR, 'truncated'), FALSE) AS is_empty,
+            AND NOT is_cut_off(t.skipped_reasons) AS is_empty,
             -- Kineto writes a version of its format, and so does hardly any other program.
             (x.run IS NOT NULL OR (m.total_us IS NULL AND coalesce(k.has_async, FALSE)))
             AND coalesce(t.source = 'kineto', FALSE)
