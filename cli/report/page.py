@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tracewh.cli.report.panels import (
     MOST_IN_BLOCK,
     MOST_ROWS,
     SECTIONS,
+    STEPS,
     TIMELESS,
     VERDICT,
     VERDICT_PANEL,
@@ -74,7 +76,10 @@ TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
 def sections(trace: ReportTrace) -> tuple[Section, ...]:
     """Return the sections of a page; the comparison comes first."""
     if trace.baseline is None and trace.source in ALONE:
-        return VERDICT, ALONE[trace.source]
+        alone = ALONE[trace.source]
+        if trace.has_own_steps:
+            alone = replace(alone, panels=(STEPS, *alone.panels))
+        return VERDICT, alone
     return SECTIONS if trace.baseline is None else (COMPARED, *SECTIONS)
 
 

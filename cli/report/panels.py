@@ -87,6 +87,13 @@ QUALITY = Panel(
     has_finding=False,
 )
 
+STEPS = Panel(
+    "steps",
+    "Time per step",
+    "step_breakdown",
+    {"kind": "stacked", "x": "step", "values": ROLES},
+)
+
 OVERVIEW = Section(
     "overview",
     "Overview",
@@ -102,12 +109,7 @@ OVERVIEW = Section(
             "Devices",
             "gpu_summary",
         ),
-        Panel(
-            "steps",
-            "Time per step",
-            "step_breakdown",
-            {"kind": "stacked", "x": "step", "values": ROLES},
-        ),
+        STEPS,
         QUALITY,
     ),
 )

@@ -21,7 +21,7 @@ OTHER = "other"
 class ReportTrace:
     """The trace of a page, the number of other traces in its run, and the trace to compare it with.
 
-    Times of its file count from `base_ns`.
+    Times of its file count from `base_ns`. `has_own_steps` is whether another program recorded steps, as JAX does.
     """
 
     run: str
@@ -35,6 +35,7 @@ class ReportTrace:
     baseline_worker: str | None = None
     baseline_span: str | None = None
     base_ns: int = 0
+    has_own_steps: bool = False
 
     @property
     def date(self) -> str:
@@ -81,14 +82,16 @@ def first_trace(
         return None
     worker, span, start_ns, end_ns, source, traces, lacks_version, base_ns = rows[0]
     of_trace = {"run": run, "worker": worker, "span": span}
+    has_own_steps = False
     if lacks_version and query_rows(warehouse, "of_another_program", **of_trace):
         source = OTHER
+        has_own_steps = bool(query_rows(warehouse, "recorded_steps", **of_trace))
     compared = (None, None)
     if baseline is not None:
         [compared] = query_rows(warehouse, "trace_to_compare", **of_trace, baseline=baseline)
-    others = traces - 1
+    others, compared_with = traces - 1, (baseline, *compared)
     return ReportTrace(
-        run, worker, span, start_ns, end_ns, others, source, baseline, *compared, base_ns=base_ns
+        run, worker, span, start_ns, end_ns, others, source, *compared_with, base_ns, has_own_steps
     )
 
 

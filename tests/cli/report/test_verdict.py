@@ -280,6 +280,31 @@ def test_a_trace_of_another_program_has_its_events_alone(visit: Visit, tmp_path:
     assert "unknown_kinds" in visit.panel("quality").inner_text()
 
 
+def test_steps_of_another_program_have_a_panel(tmp_path: Path) -> None:
+    """As JAX writes what jax.profiler.StepTraceAnnotation marked."""
+    events = [
+        {
+            "ph": "X",
+            "name": "train",
+            "pid": 1,
+            "tid": 1,
+            "ts": ts,
+            "dur": dur,
+            "args": {"step_num": n},
+        }
+        for n, (ts, dur) in enumerate([(0, 900), (1000, 950), (2000, 1500)])
+    ]
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "host.trace.json").write_text(json.dumps({"traceEvents": events}))
+    tracewh.ingest([tmp_path / "job"], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        trace = choose_trace(opened, "job", None, None, None)
+        _, shown = page.sections(trace)
+        assert [panel.id for panel in shown.panels] == ["steps", "events", "stacks", "quality"]
+        found = page.panel_data(opened, shown.panels[0], trace)["finding"]
+    assert found == "Complete steps take 900 us to 1.5 ms; step 2 is the longest."
+
+
 def test_a_table_of_pipeline_operations_has_a_sentence_and_a_heat_map_and_no_cards(
     visit: Visit, pipeline: Path
 ) -> None:
