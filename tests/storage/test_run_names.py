@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import tracewh
+from tests.views.test_database_shell import ask
 from tracewh.errors import IngestError
 from tracewh.ingest.api import drop, ingest, names
 from tracewh.storage import layout
@@ -54,6 +55,9 @@ def test_every_name_is_read_as_it_was_given(
             assert rows.fetchall() == [(name, NULL)]
     with duckdb.connect(str(write_database(warehouse)), read_only=True) as con:
         assert sorted(con.execute(select).fetchall()) == expected
+    # DuckDB 1.5 reads null, in capitals or not, as NULL.
+    lost = "SELECT count(*) AS lost FROM traces WHERE run IS NULL OR worker IS NULL"
+    assert ask(warehouse / database.DATABASE, lost, tmp_path) == [["lost"], ["0"]]
     assert sorted(names(warehouse)) == expected
     assert not any(each.problems for each in check(warehouse))
     assert drop(warehouse, NULL, NULL) == 1

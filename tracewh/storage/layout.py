@@ -40,8 +40,9 @@ PARQUET = ".parquet"
 CAPTURES = "capture_traces"
 #: Longest name of a file or folder that file systems accept.
 MAX_NAME_BYTES = 255
-#: The partition value that Hive, and so DuckDB, Spark and Arrow, read as NULL.
-_NULL = "__HIVE_DEFAULT_PARTITION__"
+#: The partition values, in small letters, that are read as NULL: the first one by Hive, and so by DuckDB, Spark and
+#: Arrow, in capitals only; the second one by DuckDB before 2.0.
+_NULLS = ("__hive_default_partition__", "null")
 
 _MERGED = re.compile(r"run=([^/]+)/_compact\.([1-9][0-9]*)-([0-9a-f]{8})")
 _NAME = re.compile(
@@ -106,8 +107,8 @@ def trace_folder(run: str, worker: str, span: str) -> str:
 def partition(key: str, name: str) -> str:
     """The name of one folder level, `key=name`."""
     encoded = quote(name, safe="")
-    if name == _NULL:
-        encoded = encoded.replace("_", "%5F", 1)
+    if name.lower() in _NULLS:
+        encoded = f"%{ord(name[0]):02X}{name[1:]}"
     return f"{key}={encoded}"
 
 
