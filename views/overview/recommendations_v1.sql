@@ -473,7 +473,8 @@ CREATE MACRO recommendations_v1(
                     END,
                     'cost_us': CASE
                         WHEN d.waits_in_turn THEN d.in_turn_us
-                        ELSE d.communication_us - d.straggler_us
+                        -- Nobody is compared with a trace without steps if the others have steps.
+                        ELSE d.communication_us - coalesce(d.straggler_us, 0)
                     END,
                     -- Operators that run beside a collective on the host are not told from those that wait for it.
                     'confidence': CASE
