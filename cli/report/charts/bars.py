@@ -56,8 +56,12 @@ def stacked(
         transform=[
             {"filter": f"{json.dumps(not has_steps)} || isValid(datum['{x}'])"},
             {"window": [{"op": "row_number", "as": "_row"}]},
-            *keep,
+            # Lightning numbers the steps of each stage from 1, so a trace may have a number twice. Blanks after
+            # it keep the bars apart.
             {"calculate": place, "as": "_place"},
+            {"window": [{"op": "row_number", "as": "_nth"}], "groupby": ["_place"]},
+            {"calculate": "datum._place + pad('', datum._nth - 1, ' ')", "as": "_place"},
+            *keep,
             {"fold": [part.name for part in parts], "as": ["_column", "_value"]},
             {"calculate": f"datum._value / {size:.0f}", "as": "_size"},
             {"calculate": f"{titles(parts)}[datum._column]", "as": "_part"},

@@ -171,6 +171,13 @@ def test_few_bars_are_no_wider_than_many(steps: int, widest: float) -> None:
     assert widest / 2 < max(widths) <= widest
 
 
+def test_steps_of_the_same_number_are_a_bar_each() -> None:
+    rows = [{"step": step, "kernel_us": us} for step, us in ((2, 2000), (1, 1000), (2, 3000))]
+    values = found({"step": "-", "kernel_us": "us"}, *[tuple(row.values()) for row in rows])
+    made = charts.specification({"kind": "stacked", "x": "step", "values": ("kernel_us",)}, values)
+    assert texts(made, rows)[:4] == ["2", "1", "2", "step"]
+
+
 def test_shortened_names_differ() -> None:
     """They are shortened in the middle; names that would be the same are numbered."""
     names = [f"void kernel<{'float, ' * 9}{digit}{', int' * 9}>" for digit in "123"]
