@@ -20,7 +20,7 @@
 -- Means, gains and costs are over the steps that are not tail steps. Only if a trace has no other steps, they count.
 --
 -- Every part is two replays: ten of each kind take 8 CPU seconds and 1.7 GB for a million events. If the loop
--- waits for the device all the time, they take 22 s and 3.5 GB. A lower value of most takes less.
+-- waits for the device all the time, they take 21 CPU seconds and 3.0 GB. A lower value of most takes less.
 --
 -- params
 --   run, worker, span
