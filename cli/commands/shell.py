@@ -9,6 +9,9 @@ from pathlib import Path
 
 from tracewh.cli.diagnostics.errors import CliError
 
+#: Makes DuckDB 1.5 plan `verdict` twice as fast, and no view slower. The shell of 2.0 knows it, too.
+PLAN_QUICKLY = "SET disabled_optimizers = 'statistics_propagation'"
+
 
 def open_shell(warehouse: str) -> int:
     """Replace this process with the DuckDB shell; on Windows, run it and return its exit code."""
@@ -22,7 +25,7 @@ def open_shell(warehouse: str) -> int:
         raise CliError("the DuckDB shell is not installed: pip install duckdb-cli")
     ensure_database(root)
     sys.stdout.flush()
-    words = [program, "-readonly", str(root / DATABASE)]
+    words = [program, "-readonly", "-cmd", PLAN_QUICKLY, str(root / DATABASE)]
     if os.name == "posix":
         os.execv(program, words)
     import subprocess  # on Windows execv would return to the prompt before the shell ends

@@ -400,7 +400,7 @@ def start(*words: str, path: str | None = None) -> subprocess.CompletedProcess[s
     ]
     environment = {**os.environ} | ({} if path is None else {"PATH": path})
     return subprocess.run(
-        [*command, *words], input="SELECT count(*) AS n FROM step_breakdown();\nDROP VIEW kernels;\n",
+        [*command, *words], input="SELECT count(*) AS n FROM step_breakdown();\nDROP VIEW kernels;\nSELECT current_setting('disabled_optimizers');\n",
         capture_output=True, text=True, env=environment, check=False,
     )  # fmt: skip
 
@@ -413,6 +413,7 @@ def test_shell_opens_the_warehouse_to_read(warehouse: Path) -> None:
     done = start("shell")
     assert re.search(r"\b2\b", done.stdout)
     assert "read-only" in done.stderr + done.stdout
+    assert "statistics_propagation" in done.stdout
 
 
 def test_shell_says_where_to_get_it(
