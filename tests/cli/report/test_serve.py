@@ -493,8 +493,18 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     steps = page.locator("#panel-steps")
     steps.scroll_into_view_if_needed()
     expect(steps.locator(".empty")).to_have_text("Too many people ask. Try again")
+    held: list[Route] = []
+    page.route("**/api/panel/steps?*", lambda route: held.append(route), times=1)
     steps.get_by_role("button", name="Try again").click()
     expect(steps.locator(".empty")).to_be_hidden()
+    content = steps.locator(".content")
+    said = "e => { const { content, visibility } = getComputedStyle(e, '::before'); return `${visibility} ${content}`; }"
+    page.wait_for_function(
+        f"e => ({said})(e) === 'visible \"Loading …\"'", arg=content.element_handle()
+    )
+    held[0].continue_()
+    expect(steps).to_have_attribute("data-drawn", "yes")
+    assert content.evaluate(said) == "visible none"
     visit.complaints.clear()  # of the status
     visit.all_panels()
     page.locator("[data-choice=run]").select_option("resnet_workers_0")
