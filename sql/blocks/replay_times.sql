@@ -1,11 +1,11 @@
 -- block: replay_times
 -- since: 0.1
--- summary: New times of a replay: the longest way to each jump.
+-- summary: New times of a replay: the longest path to each jump.
 -- grain: one row per scenario and jump
--- uses: longest_ways
+-- uses: longest_paths
 --
 -- What a jump depends on has its new time already, because the jumps are in order. They are in about as many blocks as a
--- block has jumps, as longest_ways needs them.
+-- block has jumps, as longest_paths needs them.
 --
 -- A time is five numbers, in order. Of two that end at the same time the one with more data loading is the later one,
 -- and so on. One number is found at a time: first the end, and then each part along those edges that are the latest by
@@ -76,7 +76,7 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
     _ends AS (
         SELECT
             b.*,
-            longest_ways(
+            longest_paths(
                 list_transform(b.blocks, LAMBDA edges: flatten(list_transform(
                     edges,
                     LAMBDA e: [e.target, e.source, e.lag_ns]
@@ -88,7 +88,7 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
     _loadings AS (
         SELECT
             b.*,
-            longest_ways(
+            longest_paths(
                 list_transform(b.blocks, LAMBDA edges: flatten(list_transform(
                     list_filter(
                         edges,
@@ -103,7 +103,7 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
     _works AS (
         SELECT
             b.*,
-            longest_ways(
+            longest_paths(
                 list_transform(b.blocks, LAMBDA edges: flatten(list_transform(
                     list_filter(
                         edges,
@@ -119,7 +119,7 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
     _communications AS (
         SELECT
             b.*,
-            longest_ways(
+            longest_paths(
                 list_transform(b.blocks, LAMBDA edges: flatten(list_transform(
                     list_filter(
                         edges,
@@ -136,7 +136,7 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
     _rests AS (
         SELECT
             b.*,
-            longest_ways(
+            longest_paths(
                 list_transform(b.blocks, LAMBDA edges: flatten(list_transform(
                     list_filter(
                         edges,

@@ -209,7 +209,10 @@ CREATE MACRO recommendations_v1(
             n.device,
             n.torch_name,
             t.source,
-            is_cut_off(t.skipped_reasons) AS is_cut,
+            CASE
+                WHEN is_cut_off(t.skipped_reasons)
+                    THEN 'copy the file again, which was cut off'
+            END AS copy_again,
             m.full_pct,
             m.full_devices,
             e.growth_bytes,
@@ -338,13 +341,10 @@ CREATE MACRO recommendations_v1(
                                         WHEN d.loads_in_process AND d.loader_starts IS NULL
                                             THEN
                                                 '; to find out what takes long, '
-                                                || CASE
-                                                    WHEN d.is_cut
-                                                        THEN
-                                                            'copy the file again, which was '
-                                                            || 'cut off'
-                                                    ELSE recording_hint(d.source, 'stacks')
-                                                END
+                                                || coalesce(
+                                                    d.copy_again,
+                                                    recording_hint(d.source, 'stacks')
+                                                )
                                         ELSE ''
                                     END
                             END
@@ -677,17 +677,13 @@ CREATE MACRO recommendations_v1(
                     || coalesce(
                         '; source_lines says what does: look at ' || d.frame || '.',
                         ': to find out what the host does, '
-                        || CASE
-                            WHEN d.is_cut THEN 'copy the file again, which was cut off'
-                            ELSE
-                                recording_hint(
-                                    d.source,
-                                    CASE
-                                        WHEN d.cpu_exec_pct IS NULL THEN 'operators'
-                                        ELSE 'host'
-                                    END
-                                )
-                        END
+                        || coalesce(
+                            d.copy_again,
+                            recording_hint(
+                                d.source,
+                                CASE WHEN d.cpu_exec_pct IS NULL THEN 'operators' ELSE 'host' END
+                            )
+                        )
                         || '.'
                     ),
                     'cost_us': d.outside_us,
