@@ -66,7 +66,7 @@ class Timeline {
       element("button", { type: "button", textContent: "Whole recording", onclick: () => this.fit() }),
     ];
     if (step) {
-      const name = step.name.replace("ProfilerStep#", "Step ");
+      const name = step.name.startsWith("ProfilerStep#") ? `Step ${step.step}` : step.name;
       fits.push(element("button", { type: "button", textContent: name,
         title: `${name}, the step of median length`, onclick: () => this.showSteps() }));
     }

@@ -55,20 +55,22 @@ chosen AS (
     QUALIFY dense_rank() OVER (PARTITION BY c.trace ORDER BY c.steps DESC, c.loop ASC) = 1
 )
 
-FROM of_profiler
-UNION ALL
--- A program that counts from 0 in each epoch has several steps of one number.
+-- A program that counts from 0 in each epoch, or in training and in validation, has several steps of one number.
 SELECT
     CASE
-        WHEN
-            count(DISTINCT c.step) OVER (PARTITION BY c.trace)
-            = count(*) OVER (PARTITION BY c.trace)
-            THEN c.step
-        ELSE row_number() OVER (PARTITION BY c.trace ORDER BY c.start_ns, c.event_id) - 1
-    END,
-    c.event_id,
-    c.name,
-    c.start_ns,
-    c.end_ns,
-    FALSE
-FROM chosen AS c;
+        WHEN count(DISTINCT m.step) OVER whole = count(*) OVER whole THEN m.step
+        ELSE
+            row_number() OVER (PARTITION BY trace_of(m.event_id) ORDER BY m.start_ns, m.event_id)
+            - 1
+    END AS step,
+    m.event_id,
+    m.name,
+    m.start_ns,
+    m.end_ns,
+    m.is_profilers
+FROM (
+    FROM of_profiler
+    UNION ALL
+    SELECT c.step, c.event_id, c.name, c.start_ns, c.end_ns, FALSE FROM chosen AS c
+) AS m
+WINDOW whole AS (PARTITION BY trace_of(m.event_id));

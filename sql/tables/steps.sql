@@ -6,7 +6,7 @@
 -- A step is a ProfilerStep# annotation. In a trace without these it is a step of a serving framework; the
 -- block serving_marks says which annotations that are. In a Chrome trace of JAX or TensorFlow, a step is an event
 -- with the argument step_num: those of jax.profiler.StepTraceAnnotation. If several steps of a trace have one number,
--- as where each epoch counts from 0, its steps are numbered by start, from 0.
+-- as where each epoch counts from 0, or training and validation do, its steps are numbered by start, from 0.
 --
 -- The device events of a step are those whose launch call lies inside it. The extended times are computed
 -- in order of start, with a variable prev. It begins as the start of the first step, or as the latest end of
@@ -23,7 +23,7 @@ CREATE TABLE steps (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
     span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
-    step BIGINT,  -- Number after 'ProfilerStep#', or step_num, or the number by start, from 0, if step_num repeats; of steps of a serving framework the number by start, from 1; NULL for the single step of a trace without steps.
+    step BIGINT,  -- Number after 'ProfilerStep#', or step_num, or the number by start, from 0, if such a number repeats; of steps of a serving framework the number by start, from 1; NULL for the single step of a trace without steps.
     name VARCHAR,  -- Name of the annotation.
     event_id BIGINT,  -- Row of the annotation in host_events.
     start_ns BIGINT,  -- Start as recorded.

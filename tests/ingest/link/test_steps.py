@@ -282,6 +282,19 @@ def test_steps_of_one_number_are_numbered_by_start(ingest_events: IngestEvents) 
     ]
 
 
+def test_steps_of_validation_and_training_have_a_number_each(ingest_events: IngestEvents) -> None:
+    """Lightning counts those of each stage from 0. The names stay as they were written."""
+    trace = ingest_events(
+        [step(0, 100, 110), step(1, 110, 130), step(0, 200, 240), step(1, 240, 290)]
+    )
+    assert trace.rows("SELECT s.step, s.name, s.start_ns FROM steps AS s ORDER BY ALL") == [
+        (0, "ProfilerStep#0", 100_000),
+        (1, "ProfilerStep#1", 110_000),
+        (2, "ProfilerStep#0", 200_000),
+        (3, "ProfilerStep#1", 240_000),
+    ]
+
+
 def test_numbered_events_are_no_steps_beside_those_of_the_profiler(
     ingest_events: IngestEvents,
 ) -> None:
