@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: How far the clock of each worker is ahead of the mean of the clocks that are connected with it, and whether its times are to be moved by that.
 -- grain: one row per trace
--- uses: clock_balance, clock_ends, clock_pairs, clock_walk, is_wanted, worker_clocks
+-- uses: clock_balance, clock_ends, clock_pairs, clock_walk, is_wanted, jobs, worker_clocks
 --
 -- Connected clocks are a component. Their offsets have mean 0, and so have their drifts. The spread of a clock is the
 -- lower median over its pairs of the pair's spread and of what the pair is off from the two clocks' offsets. The
@@ -249,6 +249,10 @@ CREATE MACRO aligned_clocks(
         j.is_reached AND j.is_possible AND m.root_id IS NOT NULL AS is_moved,
         CASE
             WHEN j.components = 1 AND NOT j.is_reached THEN NULL
+            WHEN s.collectives IS NULL AND o.is_repeated AND o.world_size > 1
+                THEN
+                    'A rank of the job has several traces in this recording, so ranks are not '
+                    || 'compared.'
             WHEN s.collectives IS NULL
                 THEN
                     'It has no collective in common with another clock in which every rank waits '
@@ -284,5 +288,7 @@ CREATE MACRO aligned_clocks(
         END AS reason
     FROM _workers AS w
     INNER JOIN _judged AS j ON w.clock_id = j.clock_id
+    INNER JOIN jobs(run, span) AS o
+        ON w.run = o.run AND w.worker = o.worker AND w.span = o.span
     LEFT JOIN _shared AS s ON w.clock_id = s.clock_id
     LEFT JOIN _moved AS m ON j.root_id = m.root_id;
