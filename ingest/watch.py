@@ -42,7 +42,7 @@ class Watch:
     Args:
         paths: Log folders, local or in an object store. A folder may be created later.
         warehouse: The warehouse's folder, or its URL in a store.
-        run: Name of the run of all files, instead of the names of their folders.
+        run: Name of the run of all files, instead of the names of their folders; graph captures are `RUN/capture_traces`.
         jobs: Number of files to read at the same time; all cores by default.
         step_range: See `tracewh.ingest`.
         on_result: Called once per file that was tried, as soon as its result is known.
@@ -129,7 +129,11 @@ class Watch:
             except (IngestError, OSError):  # nothing there yet, or it moved during the scan
                 continue
         sources = found.values()
-        return [replace(s, run=self._run) if self._run else s for s in sources]
+        return [replace(s, run=self._named(s.run)) if self._run else s for s in sources]
+
+    def _named(self, run: str) -> str:
+        """The name that was given, for a run; for its graph captures the name that says whose they are."""
+        return f"{self._run}{run.removeprefix(layout.replaying_run(run))}"
 
     def _is_ready(self, source: Source) -> bool:
         key = str(source.path)

@@ -169,6 +169,18 @@ def test_run_names_all_files(tmp_path: Path) -> None:
     assert (outcome.run, outcome.span) == ("mine", "2")
 
 
+def test_run_names_captures_of_graphs_as_such(tmp_path: Path) -> None:
+    """Views look for the graphs of a run in the run below it that is called capture_traces."""
+    watched = Watched(tmp_path, run="mine")
+    watched.write("a/w.json", TEXT)
+    watched.write("a/capture_traces/graph_0.json", TEXT.replace("op", "other"))
+    watched.scan()
+    assert sorted(outcome.run for outcome in watched.watch.scan()) == [
+        "mine",
+        "mine/capture_traces",
+    ]
+
+
 def test_a_whole_file_that_was_refused_is_tried_again(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
