@@ -42,6 +42,10 @@ FINGERPRINT = ".tracewh.duckdb.origin"
 _BYTES = "sha256 "
 
 
+class UnwritableError(WarehouseError):
+    """tracewh.duckdb cannot be written, such as on a disk that is read-only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A new database with every object except tables, and a connection with an open transaction on it."""
@@ -74,6 +78,24 @@ def ensure_database(
             return False
         _write(root, origin, prepared())
     return True
+
+
+@contextlib.contextmanager
+def database_to_read(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of tracewh.duckdb, which is up to date; of a temporary one where it cannot be written.
+
+    Raises:
+        WarehouseError: There is no warehouse, or it holds no traces.
+    """
+    root = find(path)
+    try:
+        ensure_database(root)
+    except UnwritableError:
+        with temporary() as folder:
+            _create_views(root, _prepare(folder / DATABASE).con)
+            yield folder / DATABASE
+    else:
+        yield root / DATABASE
 
 
 @contextlib.contextmanager
@@ -183,7 +205,8 @@ def _only_writer(root: Path) -> Iterator[int]:
         reason = f"{full.lower()}: free some, then `tracewh relink`" if full in str(error) else said
         if "\\" in str(root) and isinstance(error, duckdb.Error):
             reason = "DuckDB takes a backslash in a path for a slash; move or rename the warehouse"
-        raise WarehouseError(f"cannot write {root / DATABASE}: {reason}") from None
+        kind = UnwritableError if isinstance(error, OSError) else WarehouseError
+        raise kind(f"cannot write {root / DATABASE}: {reason}") from None
 
 
 def _write(root: Path, origin: int, prepared: Prepared | None = None) -> None:

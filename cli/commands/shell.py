@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,8 +15,8 @@ PLAN_QUICKLY = "SET disabled_optimizers = 'statistics_propagation'"
 
 
 def open_shell(warehouse: str) -> int:
-    """Replace this process with the DuckDB shell; on Windows, run it and return its exit code."""
-    from tracewh.views.database import DATABASE, ensure_database
+    """Replace this process with the DuckDB shell; on Windows, or with a temporary database, run it and return its exit code."""
+    from tracewh.views.database import database_to_read
     from tracewh.views.warehouse import find
 
     root = find(warehouse)
@@ -23,11 +24,15 @@ def open_shell(warehouse: str) -> int:
     program = shutil.which("duckdb", path=beside)
     if program is None:
         raise CliError("the DuckDB shell is not installed: pip install duckdb-cli")
-    ensure_database(root)
-    sys.stdout.flush()
-    words = [program, "-readonly", "-cmd", PLAN_QUICKLY, str(root / DATABASE)]
-    if os.name == "posix":
-        os.execv(program, words)
-    import subprocess  # on Windows execv would return to the prompt before the shell ends
-
-    return subprocess.call(words)
+    with database_to_read(root) as database:
+        sys.stdout.flush()
+        words = [program, "-readonly", "-cmd", PLAN_QUICKLY, str(database)]
+        if os.name == "posix" and database.parent == root:
+            os.execv(program, words)
+        # On Windows execv would return to the prompt before the shell ends.
+        shell = subprocess.Popen(words)
+        while True:
+            try:
+                return shell.wait()
+            except KeyboardInterrupt:  # it interrupts a query of the shell
+                continue

@@ -416,6 +416,22 @@ def test_shell_opens_the_warehouse_to_read(warehouse: Path) -> None:
     assert "statistics_propagation" in done.stdout
 
 
+def test_shell_opens_a_warehouse_that_cannot_be_written(warehouse: Path, tmp_path: Path) -> None:
+    """tracewh.duckdb is missing, and the link leads to itself: as on a disk that is read-only, nobody can write it."""
+    if not shutil.which(
+        "duckdb", path=str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
+    ):
+        pytest.skip("needs the DuckDB shell: pip install duckdb-cli")
+    root = shutil.copytree(warehouse, tmp_path / "wh")
+    for name in ("tracewh.duckdb", ".tracewh.duckdb.origin"):
+        (root / name).unlink(missing_ok=True)
+    (root / ".tracewh.duckdb.origin").symlink_to(".tracewh.duckdb.origin")
+    done = start("shell", "-w", str(root))
+    assert re.search(r"\b2\b", done.stdout)
+    assert "read-only" in done.stderr + done.stdout
+    assert not (root / "tracewh.duckdb").exists()
+
+
 def test_shell_says_where_to_get_it(
     tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
