@@ -35,6 +35,7 @@ from tracewh.storage.layout import (
     replaying_run,
     tilde_problem,
 )
+from tracewh.storage.manifest import newer_layout
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -850,12 +851,24 @@ def create(
             with _as_warehouse_error():
                 files.create_view(con, tables[name])
         except duckdb.BinderException as error:
-            raise WarehouseError(
+            said = _newer_layout(files) or (
                 f"{files.path} was written by another version of tracewh ({name}: "
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
-            ) from error
+            )
+            raise WarehouseError(said) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quote_literal(tables[name].summary)}")
     registry.create(con, [name for name in objects if name not in tables])
+
+
+def _newer_layout(files: Pattern | LocalTables | Listing) -> str:
+    """Say that a newer version of tracewh wrote a trace; '' if none did."""
+    if isinstance(files, Listing) and files.location:
+        keys = [trace.files["traces"].key for trace in files.traces if "traces" in trace.files]
+        found = (newer_layout(key, files.location.filesystem) for key in keys)
+    else:
+        root = Path(files.path)
+        found = (newer_layout(path) for path in root.glob(f"data/{TRACE_FOLDERS}/traces.parquet"))
+    return next((f"{files.path}: a trace {said}" for said in found if said), "")
 
 
 def column_comments(table: Spec) -> str:

@@ -326,8 +326,12 @@ _FILE = re.compile(
 )
 
 
+#: What it says of a file that lacks a column.
+_LACKING = re.compile(r'schema mismatch in glob: column "(.+?)"')
+
+
 def _damage(text: str) -> str:
-    """Return which trace is damaged and how to repair it; less if the message does not name the file."""
+    """Return which trace is damaged, or of another version, and how to repair it; less if the message does not name the file."""
     from tracewh.storage import layout
     from tracewh.storage.checks import repair
 
@@ -346,10 +350,19 @@ def _damage(text: str) -> str:
         return (
             f"a trace is damaged ({reason}); `tracewh check` shows which one and how to repair it"
         )
-    return (
-        f"the trace {'/'.join(keys)} is damaged: {file[3]} cannot be read; to repair:\n"
-        f"  {repair(file[1], *keys)}"
-    )
+    from pathlib import Path
+
+    from tracewh.storage.manifest import newer_layout
+
+    name = f"the trace {'/'.join(keys)}"
+    if said := newer_layout(Path(file[1], "data", file[2], "traces.parquet")):
+        return f"{name} {said}"
+    if lacks := _LACKING.search(text):
+        return (
+            f"{name} was written by another version of tracewh: {file[3]} has no column {lacks[1]}; ingest it again:\n"
+            f"  {repair(file[1], *keys)}"
+        )
+    return f"{name} is damaged: {file[3]} cannot be read; to repair:\n  {repair(file[1], *keys)}"
 
 
 def usage_error(message: str) -> NoReturn:

@@ -12,9 +12,8 @@ from typing import Any
 import duckdb
 
 from tracewh.schema import tables
+from tracewh.storage.layout import LAYOUT_VERSION
 
-#: Version of the Parquet layout. Increase it when a table or column is renamed or dropped.
-LAYOUT_VERSION = 1
 #: The largest base time, in the year 2096: sums with the largest times and durations stay within 64 bits.
 MOST_BASE_NS = 4 * 10**18
 

@@ -463,6 +463,23 @@ def test_traces_of_another_layout(root: Path) -> None:
     assert "ingest its traces again with --force" in str(caught.value)
 
 
+def test_a_trace_of_a_newer_layout(root: Path) -> None:
+    [*_, last] = sorted(root.glob("data/*/*/*"))
+    file = quoted(last / "traces.parquet")
+    duckdb.execute(
+        f"CREATE OR REPLACE TABLE t AS FROM read_parquet('{file}', hive_partitioning = false)"
+    )
+    duckdb.execute(f"COPY (SELECT * REPLACE (2 AS layout_version) FROM t) TO '{file}'")
+    for steps in root.glob("data/*/*/*/steps.parquet"):
+        duckdb.execute(f"COPY (SELECT 1 AS newer) TO '{quoted(steps)}'")
+    with tracewh.open(root) as warehouse, pytest.raises(tracewh.WarehouseError) as caught:
+        warehouse.step_breakdown()
+    assert str(caught.value) == (
+        f"{root}: a trace was written by a newer version of tracewh, with layout 2; this version reads layout 1. "
+        "Update it: pip install --upgrade tracewh"
+    )
+
+
 def python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -151,14 +151,17 @@ def _check_remote(store: Store, run: str | None) -> Iterator[Checked]:
 
 
 def _check_trace(store: Store, trace: StoredTrace, folder: Path) -> Checked:
+    remedy = _remedy(store.name, trace)
     try:
-        found = list(_check_files(folder)) or list(_check_links(folder))
+        if said := manifest.newer_layout(folder / "traces.parquet"):
+            found, remedy = [("", said.partition(". ")[0])], layout.UPDATE
+        else:
+            found = list(_check_files(folder)) or list(_check_links(folder))
         size = trace.stored_bytes
     except (
         FileNotFoundError
     ):  # the folder itself: the trace was dropped, which the caller notices too
         found, size = [("", "it no longer exists")], 0
-    remedy = _remedy(store.name, trace)
     problems = (Problem(trace.run, trace.worker, trace.span, *each, remedy) for each in found)
     return Checked(trace, size, tuple(problems))
 

@@ -26,6 +26,11 @@ from urllib.parse import quote, unquote
 from tracewh.files import printable
 from tracewh.schema import tables
 
+#: Version of the Parquet layout, which each trace has in its table `traces`. Increase it when a table or column is
+#: renamed or dropped: then older versions of tracewh say that they are too old to read the trace.
+LAYOUT_VERSION = 1
+#: The command that updates tracewh, for a trace of a newer layout.
+UPDATE = "pip install --upgrade tracewh"
 #: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
 #: A glob for the folders of traces below data/.

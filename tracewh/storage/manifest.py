@@ -10,10 +10,11 @@ from io import BufferedIOBase, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.files import File
-from tracewh.storage.layout import MANIFEST, Attempt, parse_name
+from tracewh.storage.layout import LAYOUT_VERSION, MANIFEST, UPDATE, Attempt, parse_name
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -135,6 +136,26 @@ def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origi
     columns = list(Origin.__dataclass_fields__)
     with pq.ParquetFile(traces, filesystem=filesystem) as file:
         return Origin(**file.read(columns=columns).to_pylist()[0])
+
+
+def newer_layout(traces: Path | str, filesystem: FileSystem | None = None) -> str:
+    """Say that a newer version of tracewh wrote a trace, in a layout that this one does not read; '' if not so.
+
+    Args:
+        traces: Its traces.parquet, a local file or one in a file system.
+        filesystem: The file system.
+    """
+    try:
+        with pq.ParquetFile(traces, filesystem=filesystem) as file:
+            [found] = file.read(columns=["layout_version"])["layout_version"].to_pylist()
+    except (OSError, KeyError, ValueError, pa.ArrowException):  # damaged, or not written by tracewh
+        return ""
+    if not isinstance(found, int) or found <= LAYOUT_VERSION:
+        return ""
+    return (
+        f"was written by a newer version of tracewh, with layout {found}; this version reads layout {LAYOUT_VERSION}. "
+        f"Update it: {UPDATE}"
+    )
 
 
 def part(path: Path) -> Part:

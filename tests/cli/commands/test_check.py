@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import tracewh as library
@@ -101,6 +102,39 @@ def test_who_reads_a_damaged_file_hears_of_it(
         "tracewh: the trace c/w/default is damaged: traces.parquet cannot be read; to repair:\n"
         f"  tracewh ingest --force --run c -w {real} {source}\n"
     )
+
+
+def write_as(folder: Path, table: str, columns: str) -> None:
+    """Write a file of a trace with other columns."""
+    file, other = folder / f"{table}.parquet", folder.parent / "other"
+    duckdb.execute(
+        f"COPY (SELECT {columns} FROM read_parquet('{file}', hive_partitioning = false)) TO '{other}' (FORMAT parquet)"
+    )
+    other.replace(file)
+
+
+def test_who_reads_a_trace_of_another_version_hears_of_it(tracewh: Command, real: Path) -> None:
+    """It is not damaged. Only a newer version has another layout; an older one may have written fewer columns."""
+    folder = real / "data/run=c/worker=w/span=default"
+    write_as(folder, "steps", "* EXCLUDE (is_tail)")
+    done = tracewh("query", "SELECT s.is_tail FROM steps AS s", "-w", real)
+    source = real.parent / "logs" / "c" / "w.json"
+    assert done.code == 1
+    assert done.err == (
+        "tracewh: the trace c/w/default was written by another version of tracewh: steps.parquet has no column is_tail; "
+        "ingest it again:\n"
+        f"  tracewh ingest --force --run c -w {real} {source}\n"
+    )
+    write_as(folder, "traces", "* REPLACE (2 AS layout_version)")
+    done = tracewh("query", "SELECT s.is_tail FROM steps AS s", "-w", real)
+    newer = "was written by a newer version of tracewh, with layout 2; this version reads layout 1"
+    update = "pip install --upgrade tracewh"
+    assert (done.code, done.err) == (
+        1,
+        f"tracewh: the trace c/w/default {newer}. Update it: {update}\n",
+    )
+    [row] = tracewh("check", "c", "-w", real, "--format", "json").json
+    assert (row["file"], row["problem"], row["remedy"]) == ("", newer, update)
 
 
 @pytest.fixture
