@@ -681,7 +681,15 @@ CREATE MACRO recommendations_v1(
                             d.copy_again,
                             recording_hint(
                                 d.source,
-                                CASE WHEN d.cpu_exec_pct IS NULL THEN 'operators' ELSE 'host' END
+                                CASE
+                                    WHEN d.cpu_exec_pct IS NULL THEN 'operators'
+                                    -- Steps are recorded as operators are: they ran elsewhere.
+                                    WHEN
+                                        d.cpu_exec_pct = 0
+                                        AND coalesce(d.source, 'kineto') = 'kineto'
+                                        THEN 'threads'
+                                    ELSE 'host'
+                                END
                             )
                         )
                         || '.'
