@@ -171,8 +171,14 @@ def _problem(result: FileResult) -> str:
 
 def _by_run(results: list[FileResult]) -> list[str]:
     """Return a row per run, or, if there are many, the command that lists them."""
-    runs: dict[str, list[FileResult]] = {}
+    # A copy of a file that was ingested before is the same trace.
+    traces: dict[object, FileResult] = {}
     for result in results:
+        trace = result.run, result.worker, result.span
+        if result.status == "ingested" or trace not in traces:
+            traces[trace] = result
+    runs: dict[str, list[FileResult]] = {}
+    for result in traces.values():
         if result.run is not None:
             runs.setdefault(result.run, []).append(result)
     if not runs:

@@ -84,6 +84,14 @@ def test_ingest_takes_in_skips_and_refuses(tracewh: Command, logs: Path, tmp_pat
     assert re.search(rf"^{bad}: refused: not a Kineto trace", done.err, flags=re.MULTILINE)
     assert done.err.endswith("tracewh: 2 unchanged, 1 refused\n")
 
+    shutil.copy(logs / "base/host_1.pt.trace.json", logs / "base/host_1.123.pt.trace.json")
+    bad.rename(tmp_path / "notes.json")
+    done = tracewh("ingest", logs, "-w", warehouse)
+    assert done.err.endswith("tracewh: 3 unchanged\n")
+    table = [line.split() for line in done.out.splitlines()]
+    assert [row[:4] for row in table[2:]] == [["base", "1", "0", "1"], ["tuned", "1", "0", "1"]]
+
+    bad = tmp_path / "notes.json"
     done = tracewh("ingest", bad, "-w", warehouse)
     assert (done.code, statuses(done.out)) == (1, ["refused"])
     assert done.out.splitlines()[2].startswith("notes.json  refused: not a Kineto trace")
