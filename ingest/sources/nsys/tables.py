@@ -51,6 +51,14 @@ _TABLES_OF_RANKS = (
     "OSRT_API",
     "PROFILER_OVERHEAD",
 )
+#: The rows of a table that are read, if not all are, as in the SQL: with the column that tells.
+_READ = {
+    "NVTX_EVENTS": ("eventType", 't."eventType" IN (34, 59, 60, 70, 71)'),
+    "CUPTI_ACTIVITY_KIND_RUNTIME": ("eventClass", 'coalesce(t."eventClass", 0) IN (0, 1)'),
+    "OSRT_API": ("eventClass", 'coalesce(t."eventClass", 27) = 27'),
+}
+#: The tables with names of processes and threads, which hold no events.
+_NAMES = ("PROCESSES", "ThreadNames")
 #: About the number of rows that are sorted at a time.
 _SLICE_ROWS = 1 << 19
 
@@ -187,6 +195,19 @@ class _Process:
         )
         self._insert("other")
         self._end_at_start("other")
+        self._count_lost()
+
+    def _count_lost(self) -> None:
+        """Count the rows that do not tell their process, which no process gets."""
+        for table, spec in TABLES.items():
+            known = self._export.columns(table)
+            if table in _NAMES or spec.owner not in known:
+                continue
+            column, is_read = _READ.get(table, ("", ""))
+            where = f't."{spec.owner}" IS NULL' + (f" AND {is_read}" if column in known else "")
+            lost = self._export.relation(self._con, table, where, (spec.owner,))
+            [(count,)] = self._run(f"SELECT count(*) FROM {lost}").fetchall()
+            self._damaged[table] += count
 
     def _insert(self, kind: str, **tables: str) -> None:
         """Append the rows of one kind, numbered after those that are there."""

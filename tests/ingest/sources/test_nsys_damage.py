@@ -236,6 +236,32 @@ def test_rows_without_a_time_are_left_out_and_counted(tmp_path: Path, form: str)
     ]
 
 
+@pytest.mark.parametrize("form", ["sqlite", "parquet"])
+def test_rows_that_do_not_tell_their_process_are_counted(tmp_path: Path, form: str) -> None:
+    """Rows of a class that is not read do not count: domains of NVTX, and calls that are there twice."""
+    tables = dict(tiny())
+    for name, more in {
+        "CUPTI_ACTIVITY_KIND_KERNEL": {"globalPid": None},
+        "CUPTI_ACTIVITY_KIND_RUNTIME": {"globalTid": None},
+        "NVTX_EVENTS": {"globalTid": None},
+        "SCHED_EVENTS": {"globalTid": None},
+        "CUPTI_ACTIVITY_KIND_RUNTIME ": {"globalTid": None, "eventClass": 67},
+        "NVTX_EVENTS ": {"globalTid": None, "eventType": 75},
+        "ThreadNames": {"globalTid": None},
+    }.items():
+        rows = tables[name.strip()]
+        tables[name.strip()] = [*rows, {**rows[0], **more}]
+    path = (
+        write_sqlite(tmp_path / "bad.sqlite", tables)
+        if form == "sqlite"
+        else write_parquet(tmp_path / "bad_pqtdir", tables)
+    )
+    good = write_sqlite(tmp_path / "good.sqlite", tiny())
+    bad, sound = tracewh.ingest([path, good], tmp_path / "warehouse", run="r")
+    assert (bad.status, bad.events, sound.repairs) == ("ingested", sound.events, {})
+    assert (bad.skipped_events, bad.repairs) == (4, {"damaged_rows": 4})
+
+
 def test_an_end_before_the_start_is_counted(tmp_path: Path) -> None:
     """Of a kernel, a call, a range of one thread and one of two threads."""
     tables = dict(tiny())
