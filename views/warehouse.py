@@ -72,6 +72,8 @@ MOST_CREATED = 20
 #: The environment variable with the memory limit of every warehouse that is opened, in MB.
 MEMORY_VARIABLE = "TRACEWH_MEMORY_LIMIT"
 LEAST_MEMORY_MB = 100
+#: More than a machine has. DuckDB does not read the sizes back that it writes in PiB.
+MOST_MEMORY_MB = 10**8
 
 
 class WarehouseError(Exception):
@@ -456,7 +458,7 @@ class Warehouse:
             raise WarehouseError(
                 f"the memory limit must be at least {LEAST_MEMORY_MB} MB, not {memory_mb}"
             )
-        self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
+        self._con.execute(f"SET memory_limit = '{min(memory_mb, MOST_MEMORY_MB)}MB'")
 
     def part(self, parts: int) -> Warehouse:
         """Open the warehouse once more, for another thread, with a part of the cores and of the memory.
@@ -529,7 +531,8 @@ class Warehouse:
             self._load()
         if memory_mb is not None:
             self.limit_memory(memory_mb)
-            self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
+            spilled_mb = 4 * min(memory_mb, MOST_MEMORY_MB)
+            self._con.execute(f"SET max_temp_directory_size = '{spilled_mb}MB'")
         if isinstance(self.path, Path):  # Arrow reads the files of an object store
             data = self.path / "data"
             # To DuckDB, a file is where the links in its path lead to.
@@ -736,11 +739,13 @@ def _memory_limit() -> int | None:
     text = os.environ.get(MEMORY_VARIABLE)
     if not text:
         return None
-    if not text.isdecimal() or int(text) < LEAST_MEMORY_MB:
+    # Python converts no text of thousands of digits.
+    memory_mb = int(text.lstrip("0")[:18] or 0) if text.isdecimal() else 0
+    if memory_mb < LEAST_MEMORY_MB:
         raise WarehouseError(
             f"{MEMORY_VARIABLE} is a whole number of MB of at least {LEAST_MEMORY_MB}, not {text!r}"
         )
-    return int(text)
+    return memory_mb
 
 
 def plan_without(con: duckdb.DuckDBPyConnection, optimizer: str) -> None:

@@ -480,6 +480,18 @@ def test_a_trace_of_a_newer_layout(root: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("digits", [12, 17, 5000])
+def test_a_memory_limit_beyond_any_machine(
+    root: Path, monkeypatch: pytest.MonkeyPatch, digits: int
+) -> None:
+    """DuckDB takes no size of so many bytes, and does not read PiB."""
+    monkeypatch.setenv("TRACEWH_MEMORY_LIMIT", "9" * digits)
+    with tracewh.open(root) as warehouse:
+        assert warehouse.limits()[1] > 10**13
+        warehouse.confine(10**17)
+        assert warehouse.rows("SELECT count(*) FROM traces") == [(2,)]
+
+
 def python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
