@@ -544,7 +544,7 @@ class Warehouse:
         self._con.execute("SET lock_configuration = true")
 
     def files(self, table: str) -> list[str]:
-        """Return the Parquet files of a table, as paths or URLs for Spark and Polars.
+        """Return the Parquet files of a table, as paths or URLs for Spark and Polars: those of the traces that are open.
 
         pyarrow.dataset takes a list of paths, and none of URLs. Do not use a glob in an object store: it also finds
         files of failed ingests and replaced traces.
@@ -563,7 +563,11 @@ class Warehouse:
             )
         if table not in known:
             raise WarehouseError(f"no table named {table!r}{did_you_mean(table, known)}")
-        listing = self._files if isinstance(self._files, Listing) else Listing.of(self.path)
+        if isinstance(self._files, Listing):
+            return self._files.files(table)
+        listing, selected = Listing.of(self.path), self._selected
+        if selected is not None:
+            listing = listing.only(trace for trace in listing.traces if selected(trace.keys))
         return listing.files(table)
 
     def interrupt(self) -> None:

@@ -23,7 +23,7 @@ from tracewh.views.database import write_database
 from tracewh.views.read_only import StatementError
 from tracewh.views.registry import ArgumentError, UnknownViewError, installed
 from tracewh.views.sql_mistakes import check_named_arguments
-from tracewh.views.warehouse import SLOW_OPTIMIZER, listed, plan_without
+from tracewh.views.warehouse import SLOW_OPTIMIZER, Warehouse, listed, plan_without
 
 
 def add_trace(root: Path, run: str, step: int = 7) -> None:
@@ -478,6 +478,17 @@ def test_a_trace_of_a_newer_layout(root: Path) -> None:
         f"{root}: a trace was written by a newer version of tracewh, with layout 2; this version reads layout 1. "
         "Update it: pip install --upgrade tracewh"
     )
+
+
+def test_files_are_those_of_the_traces_that_are_open(root: Path) -> None:
+    for path in (root, listed(root)):
+        with Warehouse(path) as warehouse:
+            everything = warehouse.files("steps")
+            [first, _] = sorted({run for run, _, _ in warehouse.names()})
+            warehouse.select_runs([first])
+            assert warehouse.files("steps") == [f for f in everything if f"/run={first}/" in f]
+            warehouse.select(None)
+            assert len(everything) == 2 and warehouse.files("steps") == everything
 
 
 @pytest.mark.parametrize("digits", [12, 17, 5000])
