@@ -225,8 +225,7 @@ class Painter {
       context.fillStyle = colors["c-gap"];
       context.fillRect(from, top - 2, to - from, height + 4);
       const left = Math.max(from, labels) + 6;
-      const op = gaps.host_op[n] === null ? null : gaps.texts.host_op[gaps.host_op[n]];
-      const why = `${rounded(gaps.length[n], "ns")} idle${op ? `: the host runs ${op}` : ""}`;
+      const why = track.gapText(n);
       const room = Math.min(to, width) - left - 4;
       // In a folded trace the first stream says it for all.
       const isSaid = track.isFolded && track.lanes.find((each) => each.kind === "stream" && each.pid === lane.pid) !== lane;

@@ -53,6 +53,14 @@ class Track {
 
   async loadGaps() { this.gaps ??= await this.source.gaps(); }
 
+  // A device is not idle while launched work waits: it does what is not in the trace.
+  gapText(n) {
+    const { length, unrecorded, host_op: operators, texts } = this.gaps;
+    const [time, unknown] = [rounded(length[n], "ns"), rounded(unrecorded[n], "ns")];
+    if (2 * unrecorded[n] >= length[n]) return `${time}: for ${unknown} the device does work that is not in the trace`;
+    return `${time} idle${operators[n] === null ? "" : `: the host runs ${texts.host_op[operators[n]]}`}`;
+  }
+
   // The critical path of the step at a time of the trace.
   async loadCritical(time) {
     if (!this.source) return;

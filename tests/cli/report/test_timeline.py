@@ -349,9 +349,29 @@ def test_gaps_have_their_cause(report: Drawn) -> None:
     gaps = report.ask("t.main.gaps")
     assert (gaps["start"], gaps["length"]) == ([9 * MS], [7 * MS])
     assert gaps["texts"]["host_op"] == ["enumerate(DataLoader)#_Iter.__next__"]
+    assert (
+        report.ask("t.main.gapText(0)")
+        == "7.0 ms idle: the host runs enumerate(DataLoader)#_Iter.__next__"
+    )
     before = picture(report)
     report.page.get_by_role("button", name="Gaps").click()
     assert picture(report) != before
+
+
+def test_a_device_with_work_that_was_not_recorded_is_not_idle(visit: Visit, tmp_path: Path) -> None:
+    """The second kernel starts 5 ms after its launch, at the end of 7 ms without recorded work."""
+    given = list(events())
+    launches = [each for each in given if each["name"] == "cudaLaunchKernel"]
+    launches[1]["ts"] -= 4000
+    (tmp_path / "late").mkdir()
+    (tmp_path / "late" / "rank0.json").write_text(json.dumps({"traceEvents": given}), "utf-8")
+    tracewh.ingest([tmp_path / "late"], tmp_path / "warehouse")
+    with panels_only("steps"):
+        write_report(str(tmp_path / "warehouse"), "late", None, None, tmp_path / "report.html")
+    drawn = Drawn(visit, (tmp_path / "report.html").as_uri())
+    assert drawn.ask("t.main.gapText(0)") == (
+        "7.0 ms: for 5.0 ms the device does work that is not in the trace"
+    )
 
 
 def picture(drawn: Drawn) -> str:
