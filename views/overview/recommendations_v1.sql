@@ -917,7 +917,17 @@ CREATE MACRO recommendations_v1(
             a.threshold,
             CASE
                 WHEN w.has_steps OR s.run IS NOT NULL THEN a.message
-                ELSE replace(a.message, 'the mean step', 'the recording')
+                -- Without steps nothing but stragglers tells whether workers wait for each other in turn.
+                ELSE
+                    regexp_replace(
+                        replace(
+                            replace(a.message, ' mean step', ' recording'),
+                            'each step waits',
+                            'each worker waits'
+                        ),
+                        '(lists the collectives|says how much is hidden)\.',
+                        '\1, and stragglers who comes last to them.'
+                    )
             END AS message,
             w.has_steps OR s.run IS NOT NULL AS has_steps,
             a.cost_us,

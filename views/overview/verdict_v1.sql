@@ -1197,7 +1197,10 @@ CREATE MACRO verdict_v1(
             || CASE WHEN s.steps > 0 THEN ' per step' ELSE '' END,
             f.cost_us,
             'us',
-            f.sentence,
+            CASE
+                WHEN s.steps > 0 THEN f.sentence
+                ELSE replace(f.sentence, 'The step waits', 'This worker waits')
+            END,
             f.measured,
             f.remedy,
             f.confidence,
