@@ -280,6 +280,8 @@ CREATE MACRO verdict_v1(
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
             END AS remedy,
             CASE WHEN a.confidence = 'measured' THEN '' ELSE 'up to ' END AS up_to,
+            -- Those who wait are other workers, and what they recorded may be longer.
+            CASE WHEN a.rule = 'straggler' THEN a.value END AS waited_pct,
             CASE
                 WHEN a.is_unrecorded THEN 'Nothing was recorded for'
                 WHEN a.is_outside AND a.is_without_kernels THEN 'No operator runs for'
@@ -466,6 +468,8 @@ CREATE MACRO verdict_v1(
             f.confidence,
             f.up_to,
             f.cost_us,
+            coalesce(f.waited_pct, percentage(f.cost_us, coalesce(v.mean_us, m.total_us)))
+                AS cost_pct,
             f.view,
             -- Low utilization is a symptom: no change makes it disappear and leaves the rest as it is. Idle
             -- time can disappear, the time of kernels cannot.
@@ -588,7 +592,7 @@ CREATE MACRO verdict_v1(
                                         WHEN f.steps = 1 THEN ' of the step ('
                                         ELSE ' of every step ('
                                     END
-                                    || as_percent(percentage(f.cost_us, f.total_us))
+                                    || as_percent(f.cost_pct)
                                     || ').'
                                 )
                         ELSE
@@ -618,7 +622,7 @@ CREATE MACRO verdict_v1(
                                     WHEN f.steps > 0 THEN ' of every step ('
                                     ELSE ' ('
                                 END
-                                || as_percent(percentage(f.cost_us, f.total_us))
+                                || as_percent(f.cost_pct)
                                 || '): ' || f.advice || '.',
                                 CASE
                                     WHEN f.is_capture
