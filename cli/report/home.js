@@ -30,7 +30,7 @@ const COLUMNS = [
   { id: "first_ms", title: "Date", isText: true, isDown: true, show: (row) => dateOf(row.first_ms) },
   { id: "gpus", title: "GPU", isText: true, show: (row) => row.gpus ?? NOTHING },
   { id: "workers", title: "Ranks", show: ranks },
-  { id: "mean_step_us", title: "Step time", unit: "us" },
+  { id: "mean_step_us", title: "Step time", unit: "us", value: (row) => row.figures?.mean_step_us ?? row.mean_step_us },
   { id: "history", title: "History", show: sparkline, value: (row) => change(row.step_history_us) },
   { id: "gpu_busy_pct", title: "GPU busy", unit: "pct", isLater: true },
   { id: "exposed_communication_us", title: "Exposed communication", unit: "us", isLater: true },

@@ -22,6 +22,21 @@ communication AS (
     GROUP BY b.run
 ),
 
+-- Serving steps, as the verdict has them: without waits for work that is not in the trace.
+served AS (
+    SELECT
+        v.run,
+        avg(v.mean_us) AS mean_step_us,
+        avg(percentage(v.mean_busy_us, v.mean_us)) AS gpu_busy_pct
+    FROM serving_verdict() AS v
+    ANTI JOIN (
+        SELECT DISTINCT p.run
+        FROM steps AS p
+        WHERE starts_with(p.name, 'ProfilerStep#')
+    ) AS p ON v.run = p.run
+    GROUP BY v.run
+),
+
 peaks AS (
     SELECT
         m.run,
@@ -36,12 +51,14 @@ peaks AS (
 
 SELECT
     r.run,
-    b.gpu_busy_pct,
+    s.mean_step_us,
+    coalesce(s.gpu_busy_pct, b.gpu_busy_pct) AS gpu_busy_pct,
     c.exposed_communication_us,
     p.peak_memory_bytes,
     p.is_host_memory
 FROM (SELECT DISTINCT t.run FROM traces AS t) AS r
 LEFT JOIN busy AS b ON r.run = b.run
+LEFT JOIN served AS s ON r.run = s.run
 LEFT JOIN communication AS c ON r.run = c.run
 LEFT JOIN peaks AS p ON r.run = p.run
 ORDER BY r.run;

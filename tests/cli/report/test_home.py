@@ -75,6 +75,47 @@ def test_the_figures_are_those_of_the_verdict(
     assert found["resnet_workers_0"]["exposed_communication_us"] is None
 
 
+def test_serving_steps_are_without_waits_for_work_that_is_not_in_the_trace(tmp_path: Path) -> None:
+    """The kernel of 4 ms starts 15 ms after its launch: without the wait a step takes 4 ms, not 20."""
+    call = {"ph": "X", "pid": 1, "tid": 1}
+    args = {"correlation": 1, "device": 0, "stream": 7}
+    given = [
+        {
+            **call,
+            "cat": "user_annotation",
+            "name": "step[DECODE bs=8 toks=8]",
+            "ts": 0,
+            "dur": 20000,
+        },
+        {
+            **call,
+            "cat": "cuda_runtime",
+            "name": "cudaLaunchKernel",
+            "ts": 990,
+            "dur": 10,
+            "args": args,
+        },
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "gemm",
+            "pid": 0,
+            "tid": 7,
+            "ts": 16000,
+            "dur": 4000,
+            "args": args,
+        },
+    ]
+    (tmp_path / "w.json").write_text(json.dumps({"traceEvents": given}), "utf-8")
+    tracewh.ingest([tmp_path / "w.json"], tmp_path / "wh", run="served")
+    with tracewh.open(tmp_path / "wh") as opened, visitor(opened, seconds=600) as client:
+        figures = client.get("/api/figures", params={"run": "served"}).json()["served"]
+        said = opened.sql(
+            "SELECT name, value FROM verdict() WHERE name IN ('step_time', 'gpu_busy') AND part = 'card' ORDER BY name"
+        ).fetchall()
+    assert said == [("gpu_busy", figures["gpu_busy_pct"]), ("step_time", figures["mean_step_us"])]
+
+
 def test_an_unchanged_warehouse_is_not_read_again(copy: Path, samples: tracewh.Warehouse) -> None:
     with tracewh.open(copy) as opened, visitor(opened, seconds=600) as client:
         before = client.get("/api/runs").json()
