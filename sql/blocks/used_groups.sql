@@ -19,6 +19,7 @@
 --   group_name   VARCHAR    -     Process group; NULL if the collectives do not name one.
 --   group_ranks  INTEGER[]  -     Ranks in the group; NULL where not recorded.
 --   total_us     DOUBLE     us    Sum of the durations of its collectives.
+--   calls        BIGINT     -     Number of its collectives on a device, without those of two ranks; NULL if the trace has steps.
 CREATE MACRO used_groups(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -69,7 +70,11 @@ CREATE MACRO used_groups(
             d.span,
             d.group_name,
             d.group_ranks,
-            d.duration_ns
+            d.duration_ns,
+            s.start_ns IS NULL
+            AND NOT coalesce(
+                d.collective IN ('send', 'recv') OR contains(d.name, 'SendRecv'), FALSE
+            ) AS is_counted
         FROM device_events AS d
         LEFT JOIN _steps AS s ON d.run = s.run AND d.worker = s.worker AND d.span = s.span
         WHERE
@@ -86,7 +91,8 @@ CREATE MACRO used_groups(
             a.span,
             NULL,
             NULL,
-            a.duration_ns
+            a.duration_ns,
+            FALSE
         FROM step_activity AS a
         LEFT JOIN _steps AS s ON a.run = s.run AND a.worker = s.worker AND a.span = s.span
         WHERE
@@ -101,7 +107,8 @@ CREATE MACRO used_groups(
         c.span,
         coalesce(c.group_name, l.group_name) AS group_name,
         coalesce(c.group_ranks, l.group_ranks) AS group_ranks,
-        sum(c.duration_ns) / 1000.0 AS total_us
+        sum(c.duration_ns) / 1000.0 AS total_us,
+        nullif(count(*) FILTER (WHERE c.is_counted), 0) AS calls
     FROM _calls AS c
     INNER JOIN _listed AS l ON c.run = l.run AND c.worker = l.worker AND c.span = l.span
     WHERE coalesce(c.group_name, l.group_name) IS NOT NULL OR NOT l.has_partial_groups

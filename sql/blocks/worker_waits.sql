@@ -15,6 +15,8 @@
 -- where they take least. What a worker's groups transfer longer than those of the worker with the least is no waiting.
 --
 -- A trace without steps counts as one step. Where other workers of its job have steps, it is not compared with them.
+-- Recordings without steps may be of different length. So a group connects two of them only if they have as many of its
+-- collectives.
 -- Workers of a job in which a rank has several traces are not compared with anybody.
 --
 -- If the workers come last in turn, none of them communicates much less than the others. But in each step one does,
@@ -50,7 +52,7 @@ CREATE MACRO worker_waits(
     _groups AS MATERIALIZED (
         SELECT
             j.trace_id,
-            dense_rank() OVER (ORDER BY j.job, g.group_name, g.group_ranks) AS group_id,
+            dense_rank() OVER (ORDER BY j.job, g.group_name, g.group_ranks, g.calls) AS group_id,
             g.total_us
         FROM used_groups(run := run, span := span) AS g
         INNER JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
