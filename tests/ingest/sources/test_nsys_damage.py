@@ -240,7 +240,7 @@ def test_rows_without_a_time_are_left_out_and_counted(tmp_path: Path, form: str)
 def test_rows_that_do_not_tell_their_process_are_counted(tmp_path: Path, form: str) -> None:
     """Rows of a class that is not read do not count: domains of NVTX, and calls that are there twice."""
     tables = dict(tiny())
-    for name, more in {
+    lost: dict[str, dict[str, Any]] = {
         "CUPTI_ACTIVITY_KIND_KERNEL": {"globalPid": None},
         "CUPTI_ACTIVITY_KIND_RUNTIME": {"globalTid": None},
         "NVTX_EVENTS": {"globalTid": None},
@@ -248,7 +248,8 @@ def test_rows_that_do_not_tell_their_process_are_counted(tmp_path: Path, form: s
         "CUPTI_ACTIVITY_KIND_RUNTIME ": {"globalTid": None, "eventClass": 67},
         "NVTX_EVENTS ": {"globalTid": None, "eventType": 75},
         "ThreadNames": {"globalTid": None},
-    }.items():
+    }
+    for name, more in lost.items():
         rows = tables[name.strip()]
         tables[name.strip()] = [*rows, {**rows[0], **more}]
     path = (
