@@ -919,14 +919,18 @@ CREATE MACRO recommendations_v1(
                 WHEN w.has_steps OR s.run IS NOT NULL THEN a.message
                 -- Without steps nothing but stragglers tells whether workers wait for each other in turn.
                 ELSE
-                    regexp_replace(
+                    replace(
                         replace(
-                            replace(a.message, ' mean step', ' recording'),
-                            'each step waits',
-                            'each worker waits'
+                            replace(
+                                replace(a.message, ' mean step', ' recording'),
+                                'each step waits',
+                                'each worker waits'
+                            ),
+                            'lists the collectives.',
+                            'lists the collectives, and stragglers who comes last to them.'
                         ),
-                        '(lists the collectives|says how much is hidden)\.',
-                        '\1, and stragglers who comes last to them.'
+                        'says how much is hidden.',
+                        'says how much is hidden, and stragglers who comes last.'
                     )
             END AS message,
             w.has_steps OR s.run IS NOT NULL AS has_steps,
