@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -54,11 +55,17 @@ def ingest(folder: Path, run: str, worker: str, us: int) -> Path:
     return folder / "warehouse"
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graphs")
+    ingest(folder, "serve", "w", 3)
+    return ingest(folder, "other", "w", 4)
+
+
 @pytest.fixture
-def graphs(tmp_path: Path) -> Path:
-    """Two runs whose replays take 3 and 4 us."""
-    ingest(tmp_path, "serve", "w", 3)
-    return ingest(tmp_path, "other", "w", 4)
+def graphs(tmp_path: Path, ingested: Path) -> Path:
+    """Two runs whose replays take 3 and 4 us: a copy, as tests damage and replace it."""
+    return Path(shutil.copytree(ingested, tmp_path / "warehouse"))
 
 
 def replayed(relation: duckdb.DuckDBPyRelation) -> Rows:
@@ -121,12 +128,13 @@ def test_nothing_is_cached_where_no_graph_was_launched(graphs: Path) -> None:
 
 
 @pytest.mark.parametrize("is_run_before", [True, False])
-def test_a_replaced_trace_has_its_new_rows(graphs: Path, is_run_before: bool) -> None:
-    with tracewh.open(graphs) as warehouse:
+def test_a_replaced_trace_has_its_new_rows(tmp_path: Path, is_run_before: bool) -> None:
+    ingest(tmp_path, "serve", "w", 3)
+    with tracewh.open(ingest(tmp_path, "other", "w", 4)) as warehouse:
         relation = warehouse.operator_stats(run="serve")
         if is_run_before:
             assert replayed(relation) == [("aten::mm", 3.0)]
-        ingest(graphs.parent, "serve", "w", 7)
+        ingest(tmp_path, "serve", "w", 7)
         assert replayed(relation) == [("aten::mm", 7.0)]  # nobody told the warehouse
         before = tables(warehouse)
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 7.0)]
