@@ -66,20 +66,21 @@ def test_findings_are_recommendations_in_other_words(real: tracewh.Warehouse) ->
 
     Threads add means up in any order.
     """
-    verdicts = real.view("verdict").filter("part = 'finding'").to_arrow_table()
+    verdicts = real.view("verdict").to_arrow_table()
     advice = real.view("recommendations", per_span=True).to_arrow_table()
     with duckdb.connect() as con:
-        con.register("findings", verdicts)
+        con.register("verdicts", verdicts)
         con.register("advice", advice)
         found = con.execute(
             """
             SELECT v.name, abs(v.value - r.cost_per_step_us) < 1e-6, v.detail, v.remedy, r.message
-            FROM findings AS v
-            INNER JOIN advice AS r
+            FROM verdicts AS v
+            LEFT JOIN advice AS r
                 ON v.run = r.run AND v.worker = r.worker AND v.span = r.span AND v.name = r.rule
+            WHERE v.part = 'finding'
             """
         ).fetchall()
-    assert len(found) == verdicts.num_rows > 10
+    assert len(found) > 10
     for name, is_same, detail, remedy, message in found:
         assert is_same, name
         measured, what_to_do = message.rsplit(": ", 1)
