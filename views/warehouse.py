@@ -35,7 +35,6 @@ from tracewh.storage.layout import (
     replaying_run,
     tilde_problem,
 )
-from tracewh.storage.manifest import newer_layout
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -871,6 +870,8 @@ def create(
 
 def _newer_layout(files: Pattern | LocalTables | Listing) -> str:
     """Say that a newer version of tracewh wrote a trace; '' if none did."""
+    from tracewh.storage.manifest import newer_layout  # it loads pyarrow
+
     if isinstance(files, Listing) and files.location:
         keys = [trace.files["traces"].key for trace in files.traces if "traces" in trace.files]
         found = (newer_layout(key, files.location.filesystem) for key in keys)
