@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -71,6 +71,8 @@ class LocalTables:
         self._folders: list[str] = []
         #: Filter for the traces, by run, worker and span; None for all.
         self._selected: Callable[[TraceKeys], bool] | None = None
+        #: The traces that match the filter, if they are known: then no others are listed.
+        self._named: frozenset[TraceKeys] | None = None
         #: For each compacted table, the folders of the traces that are not merged, and the merged files.
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
         #: The folders of traces that have a file, for each table of which a trace may have none.
@@ -101,7 +103,7 @@ class LocalTables:
         data, runs = self.path / "data", None
         if is_wanted is not None:
             names = compacted_runs.names(str(data))
-            runs = [name for name in names if is_wanted(layout.parse_run_folder(name))]
+            runs = [name for name in names if is_wanted(layout.partition_name(name))]
         found, _ = _traces(data, runs, selected=lambda _: True)
         return {trace.keys: trace.version for trace in found}
 
@@ -113,7 +115,7 @@ class LocalTables:
             tables: The tables that will be read; None for all.
         """
         before, self._divided = self._divided, {}
-        found, runs = _traces(self.path / "data", selected=self._selected)
+        found, runs = _traces(self.path / "data", selected=self._selected, named=self._named)
         self._folders = [trace.folder for trace in found]
         if with_merged and runs:
             self._divide(found, self._compacted(runs))
@@ -149,9 +151,16 @@ class LocalTables:
                     own[runs] = [trace.folder for trace in found if trace.keys not in merged_traces]
                 self._divided[table] = own[runs], parts
 
-    def select(self, selected: Callable[[TraceKeys], bool] | None) -> None:
-        """From the next `refresh` on, find only the traces that match a filter; None for all."""
-        self._selected = selected
+    def select(
+        self, selected: Callable[[TraceKeys], bool] | None, named: frozenset[TraceKeys] | None
+    ) -> None:
+        """From the next `refresh` on, find only the traces that match a filter.
+
+        Args:
+            selected: The filter; None for all traces.
+            named: All traces that match it, if they are known.
+        """
+        self._selected, self._named = selected, named
 
     def put_first(self, first: Callable[[TraceKeys], bool]) -> None:
         """Put some traces first, until the next `refresh`: DuckDB opens the first file when it binds a query."""
@@ -220,40 +229,53 @@ def _traces(
     data: Path,
     runs: Iterable[str] | None = None,
     selected: Callable[[TraceKeys], bool] | None = None,
+    named: frozenset[TraceKeys] | None = None,
 ) -> tuple[list[_FoundTrace], list[str]]:
     """Return the traces in order, and the folders of runs that have merged files.
 
     Args:
         runs: Folders of the runs to list; None for all.
         selected: Filter for the traces; None for all.
+        named: All traces that match the filter, if they are known: no other folder is then read.
     """
     found, compact = [], []
-    for run in _partitions("run", str(data)) if runs is None else runs:
-        workers = compacted_runs.names(f"{data}/{run}")
-        has_merged = any(layout.parse_merged_folder(f"{run}/{name}") for name in workers)
+    listed = _partitions("run", str(data)) if runs is None else runs
+    if named is not None:
+        of_named = {run for run, _, _ in named}
+        listed = [run for run in listed if layout.partition_name(run) in of_named]
+    for run in listed:
+        names = compacted_runs.names(f"{data}/{run}")
+        has_merged = any(layout.parse_merged_folder(f"{run}/{name}") for name in names)
         if has_merged:
             compact.append(run)
-        for worker in workers:
-            if not worker.startswith("worker="):  # merged, or not written by tracewh
+        for path in _trace_folders(data, run, names, named):
+            file = f"{data}/{path}/traces.parquet"
+            keys = layout.parse_trace_folder(path) if has_merged or selected else None
+            if selected and not (keys and selected(keys)):
                 continue
-            for span in _partitions("span", f"{data}/{run}/{worker}"):
-                path = f"{run}/{worker}/{span}"
-                file = f"{data}/{path}/traces.parquet"
-                keys = layout.parse_trace_folder(path) if has_merged or selected else None
-                if selected and not (keys and selected(keys)):
-                    continue
-                try:
-                    stat = os.stat(file)
-                except (FileNotFoundError, NotADirectoryError):  # no trace
-                    continue
-                if keys:
-                    traces = Object(file, stat.st_size, stat.st_mtime_ns)
-                    found.append(
-                        _FoundTrace(f"{data}/{path}", keys, compacted_runs.version(traces))
-                    )
-                else:
-                    found.append(_FoundTrace(f"{data}/{path}"))
+            try:
+                stat = os.stat(file)
+            except (FileNotFoundError, NotADirectoryError):  # no trace
+                continue
+            if keys:
+                traces = Object(file, stat.st_size, stat.st_mtime_ns)
+                found.append(_FoundTrace(f"{data}/{path}", keys, compacted_runs.version(traces)))
+            else:
+                found.append(_FoundTrace(f"{data}/{path}"))
     return found, compact
+
+
+def _trace_folders(
+    data: Path, run: str, names: list[str], named: frozenset[TraceKeys] | None
+) -> Iterator[str]:
+    """Yield the folders of a run's traces, given the names in its folder; of workers of some traces, if those are known."""
+    workers = None if named is None else {worker for _, worker, _ in named}
+    for name in names:
+        if not name.startswith("worker="):  # merged, or not written by tracewh
+            continue
+        if workers is None or layout.partition_name(name) in workers:
+            for span in _partitions("span", f"{data}/{run}/{name}"):
+                yield f"{run}/{name}/{span}"
 
 
 def _partitions(key: str, folder: str) -> list[str]:

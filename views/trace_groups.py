@@ -226,7 +226,7 @@ def _run_at_once(
     busy: set[Warehouse] = set()
 
     def write(part: Warehouse, task: _Task) -> None:
-        part.select(task.traces.__contains__)
+        part.select(frozenset(task.traces))
         if partial_queries(call):
             part.partial_rows(call).write_parquet(str(task.file))
             return

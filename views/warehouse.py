@@ -381,7 +381,7 @@ class Warehouse:
         if selected is not None:
             others = set(filter(selected, others))
         # Not without others: a new selection removes what is cached.
-        with self.only(set(traces).__contains__) if others else contextlib.nullcontext():
+        with self.only(frozenset(traces)) if others else contextlib.nullcontext():
             return {(run, w, span): events for run, w, span, events in self.sql(query).fetchall()}
 
     def _selected_versions(self, runs: Collection[str] | None) -> dict[TraceKeys, str]:
@@ -410,22 +410,24 @@ class Warehouse:
         self.select(wanted)
 
     @contextlib.contextmanager
-    def only(self, wanted: Callable[[TraceKeys], bool] | None) -> Iterator[None]:
-        """Open only the files of the traces that match a filter, as long as the context lasts."""
+    def only(self, traces: frozenset[TraceKeys]) -> Iterator[None]:
+        """Open only the files of some traces, as long as the context lasts."""
         selected = self._selected
-        self.select(wanted)
+        self.select(traces)
         try:
             yield
         finally:
             self.select(selected)
 
-    def select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
-        """Open only the files of the traces that match a filter, until the next call; None for all."""
+    def select(self, wanted: Callable[[TraceKeys], bool] | frozenset[TraceKeys] | None) -> None:
+        """Open only the files of the traces that match a filter, or of some traces, until the next call; None for all."""
         self._block_cache.clear()
         self._notes.clear()
+        named = wanted if isinstance(wanted, frozenset) else None
+        wanted = wanted.__contains__ if isinstance(wanted, frozenset) else wanted
         self._selected = wanted
         if isinstance(self._all, LocalTables):
-            self._all.select(wanted)
+            self._all.select(wanted, named)
             return
         some = (
             self._all.only(t for t in self._all.traces if wanted(t.keys)) if wanted else self._all

@@ -111,7 +111,7 @@ def embedded_stack(
     pixels = FOLDED_PIXELS
     for worker in others:
         # A query lists the files of all traces that are open, which may be thousands.
-        with warehouse.only({(trace.run, worker, trace.span)}.__contains__):
+        with warehouse.only(frozenset({(trace.run, worker, trace.span)})):
             found = _folded(warehouse, trace, worker, shifts[worker], main.get("window"), pixels)
             size = len(as_json(found))
             if worker == others[0] and size * len(others) > room:

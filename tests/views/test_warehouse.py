@@ -19,6 +19,7 @@ import pytest
 
 import tracewh
 from bench.draw_nsys import draw
+from tracewh.storage import compacted_runs
 from tracewh.views.database import write_database
 from tracewh.views.read_only import StatementError
 from tracewh.views.registry import ArgumentError, UnknownViewError, installed
@@ -85,10 +86,32 @@ def test_a_view_is_a_method_that_gives_a_relation(root: Path) -> None:
 
 def test_only_some_traces_are_open_for_a_while(root: Path) -> None:
     with tracewh.open(root) as warehouse:
-        with pytest.raises(KeyError), warehouse.only(lambda keys: keys[0] == "b"):
+        with pytest.raises(KeyError), warehouse.only(frozenset({("b", "w", "default")})):
             assert len(warehouse.step_breakdown()) == 1
             raise KeyError
         assert len(warehouse.step_breakdown()) == 2
+
+
+def test_of_traces_that_are_named_no_other_folder_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_trace(tmp_path, "a%2Fb")
+    add_trace(tmp_path, "b", 8)
+    (tmp_path / "data/run=a%2Fb/worker=w").rename(tmp_path / "data/run=a%2Fb/worker=w 1")
+    add_trace(tmp_path, "a%2Fb", 9)
+    listed, names = list[str](), compacted_runs.names
+
+    def noted(folder: str | Path) -> list[str]:
+        listed.append(Path(folder).name)
+        return names(folder)
+
+    with tracewh.open(tmp_path) as warehouse:
+        monkeypatch.setattr(compacted_runs, "names", noted)
+        with warehouse.only(frozenset({("a/b", "w 1", "default")})):
+            listed.clear()
+            assert warehouse.sql("SELECT step FROM steps").fetchall() == [(7,)]
+            assert set(listed) == {"data", "run=a%2Fb", "worker=w 1"}
+        assert len(warehouse.step_breakdown()) == 3
 
 
 @pytest.mark.parametrize("name", ["wh[1]", "wh*"])

@@ -183,8 +183,8 @@ def run_folder(run: str) -> str:
     return partition("run", run)
 
 
-def parse_run_folder(name: str) -> str:
-    """The run of a folder below data/."""
+def partition_name(name: str) -> str:
+    """The run, worker or span of one folder level, `key=name`."""
     return unquote(name.partition("=")[2])
 
 
