@@ -917,7 +917,7 @@ CREATE MACRO recommendations_v1(
             a.threshold,
             CASE
                 WHEN w.has_steps OR s.run IS NOT NULL THEN a.message
-                -- Without steps nothing but stragglers tells whether workers wait for each other in turn.
+                -- Without steps only stragglers can say whether workers wait for each other in turn.
                 ELSE
                     replace(
                         replace(
@@ -927,10 +927,10 @@ CREATE MACRO recommendations_v1(
                                 'each worker waits'
                             ),
                             'lists the collectives.',
-                            'lists the collectives, and stragglers who comes last to them.'
+                            'lists the collectives, and stragglers says who comes last to them.'
                         ),
                         'says how much is hidden.',
-                        'says how much is hidden, and stragglers who comes last.'
+                        'says how much is hidden, and stragglers says who comes last.'
                     )
             END AS message,
             w.has_steps OR s.run IS NOT NULL AS has_steps,
