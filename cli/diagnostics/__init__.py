@@ -326,7 +326,7 @@ _FILE = re.compile(
 )
 
 
-#: What it says of a file that lacks a column.
+#: What DuckDB says of a file that lacks a column.
 _LACKING = re.compile(r'schema mismatch in glob: column "(.+?)"')
 
 
