@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.nsys_exports import EPOCH, thread, tiny, write_parquet, write_sqlite
+from tests.nsys_exports import EPOCH, Tables, thread, tiny, write_parquet, write_sqlite
 
 NOT_A_TRACE = {
     "empty": (b"", "not a Kineto trace: the file is empty"),
@@ -39,6 +39,13 @@ def _ingest(path: Path, warehouse: Path) -> tuple[str, str]:
     assert ("good",) in stored
     assert len(stored) == (2 if found.status == "ingested" else 1)
     return found.status, found.reason
+
+
+def _write_bad(folder: Path, form: str, tables: Tables) -> Path:
+    """Write an export as SQLite or as a folder of Parquet files."""
+    if form == "sqlite":
+        return write_sqlite(folder / "bad.sqlite", tables)
+    return write_parquet(folder / "bad_pqtdir", tables)
 
 
 @pytest.mark.parametrize("kind", NOT_A_TRACE)
@@ -198,11 +205,7 @@ def test_rows_without_a_time_are_left_out_and_counted(tmp_path: Path, form: str)
     for name, rows in _DAMAGE.items():
         [first, *_] = tables[name]
         tables[name] = [*tables[name], *({**first, **row} for row in rows)]
-    path = (
-        write_sqlite(tmp_path / "bad.sqlite", tables)
-        if form == "sqlite"
-        else write_parquet(tmp_path / "bad_pqtdir", tables)
-    )
+    path = _write_bad(tmp_path, form, tables)
     good = write_sqlite(tmp_path / "good.sqlite", tiny())
     bad, sound = tracewh.ingest([path, good], tmp_path / "warehouse", run="r")
     assert (bad.status, bad.reason, bad.events) == ("ingested", "", sound.events)
@@ -245,22 +248,20 @@ def test_rows_that_do_not_tell_their_process_are_counted(tmp_path: Path, form: s
         "CUPTI_ACTIVITY_KIND_RUNTIME": {"globalTid": None},
         "NVTX_EVENTS": {"globalTid": None},
         "SCHED_EVENTS": {"globalTid": None},
+        "OSRT_API": {"globalTid": None},
         "CUPTI_ACTIVITY_KIND_RUNTIME ": {"globalTid": None, "eventClass": 67},
         "NVTX_EVENTS ": {"globalTid": None, "eventType": 75},
+        "OSRT_API ": {"globalTid": None, "eventClass": 28},
         "ThreadNames": {"globalTid": None},
     }
     for name, more in lost.items():
         rows = tables[name.strip()]
         tables[name.strip()] = [*rows, {**rows[0], **more}]
-    path = (
-        write_sqlite(tmp_path / "bad.sqlite", tables)
-        if form == "sqlite"
-        else write_parquet(tmp_path / "bad_pqtdir", tables)
-    )
+    path = _write_bad(tmp_path, form, tables)
     good = write_sqlite(tmp_path / "good.sqlite", tiny())
     bad, sound = tracewh.ingest([path, good], tmp_path / "warehouse", run="r")
     assert (bad.status, bad.events, sound.repairs) == ("ingested", sound.events, {})
-    assert (bad.skipped_events, bad.repairs) == (4, {"damaged_rows": 4})
+    assert (bad.skipped_events, bad.repairs) == (5, {"damaged_rows": 5})
 
 
 def test_an_end_before_the_start_is_counted(tmp_path: Path) -> None:
